@@ -1,0 +1,1 @@
+"""Checkpoints to what the site publishes: ONNX files, manifest, golden cases, facts."""

@@ -1,0 +1,61 @@
+"""The MkDocs hook: export when inputs changed, publish the files, fill numbers into the prose."""
+
+import json
+import logging
+from typing import Any
+
+from mkdocs.config.config_options import ExtraScriptValue
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+from export.build import GENERATED, ExportError, build
+from export.facts import FactError, fill_placeholders
+from export.site_files import ENTRY, STYLES, code_folder, site_files
+from tiny_gpt.checkpoint import CheckpointError
+
+log = logging.getLogger("mkdocs.hooks.export")
+_added: list[str] = []
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Export, then point the theme at this version's script and styles."""
+    try:
+        if build():
+            log.info("exported the models to %s", GENERATED)
+        folder = code_folder()
+    except (ExportError, CheckpointError, OSError) as error:
+        raise PluginError(str(error)) from None
+    for address in _added:
+        if address in config.extra_css:
+            config.extra_css.remove(address)
+    config.extra_javascript[:] = [s for s in config.extra_javascript if str(s) not in _added]
+    script = f"{folder}/{ENTRY}"
+    styles = [f"{folder}/css/{name}" for name in STYLES]
+    _added[:] = [script, *styles]
+    config.extra_css.extend(styles)
+    module = ExtraScriptValue(script)
+    module.type = "module"
+    config.extra_javascript.append(module)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Hand over the generated files; they are copied, not kept below docs_dir."""
+    for address, path in site_files().items():
+        if not path.is_file():
+            raise PluginError(f"{path} is missing; run: make setup, then python -m export --force")
+        files.append(File.generated(config, address, abs_src_path=str(path)))
+    for address in (*config.extra_css, *map(str, config.extra_javascript)):
+        if files.get_file_from_path(address) is None:
+            raise PluginError(f"{address} is named in extra_css or extra_javascript and does not exist")
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill in the facts; a fact that nothing computed stops the build."""
+    facts = json.loads((GENERATED / "facts.json").read_text(encoding="utf-8"))
+    try:
+        return fill_placeholders(markdown, facts, page.file.src_uri)
+    except FactError as error:
+        raise PluginError(str(error)) from None

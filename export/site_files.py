@@ -1,0 +1,64 @@
+"""Which files the site publishes besides its pages, and under which addresses.
+
+The page's own code goes to `assets/course-HASH/`, with the hash of all of it, so
+that a browser never mixes two versions. Models and runtime carry their own hash
+and keep their address from one deployment to the next.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from export.build import GENERATED, HASH_LENGTH, ORT_FILES, ROOT, SITE_ASSETS, ort_file
+from tiny_gpt.checkpoint import CHECKPOINTS
+
+CODE_FOLDERS = ("runtime", "widgets")
+ENTRY = "main.mjs"
+STYLES = ("course.css", "widgets.css")
+
+
+def code_files() -> dict[str, Path]:
+    """Address inside `assets/course-HASH/` of each module and style sheet: its source file."""
+    files = {ENTRY: SITE_ASSETS / ENTRY}
+    for folder in CODE_FOLDERS:
+        for path in sorted((SITE_ASSETS / folder).glob("*.mjs")):
+            files[f"{folder}/{path.name}"] = path
+    for name in STYLES:
+        files[f"css/{name}"] = SITE_ASSETS / "css" / name
+    for name in ("manifest.mjs", "walk.mjs"):
+        files[f"generated/{name}"] = GENERATED / name
+    for role in ("module", "glue"):
+        files[f"vendor/{ORT_FILES[role]}"] = ort_file(role)
+    return files
+
+
+def code_folder() -> str:
+    """`assets/course-HASH`, the address of the page's own code."""
+    digest = hashlib.sha256()
+    for address, path in code_files().items():
+        digest.update(address.encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"assets/course-{digest.hexdigest()[:HASH_LENGTH]}"
+
+
+def site_files() -> dict[str, Path]:
+    """Address from the site's root of every published file: where it lies in the repo."""
+    folder = code_folder()
+    files = {f"{folder}/{address}": path for address, path in code_files().items()}
+    manifest = read_manifest()
+    shipped = [manifest["runtime"]["wasm"], *manifest["models"].values()]
+    for entry in shipped:
+        files[f"assets/{entry['file']}"] = GENERATED / entry["file"]
+    for path in sorted((ROOT / "model_src" / "tiny_gpt").glob("*.py")):
+        files[f"downloads/tiny_gpt/{path.name}"] = path
+    trained = manifest["trained"]
+    files[f"downloads/{trained}.onnx"] = GENERATED / "onnx" / f"{trained}.onnx"
+    for suffix in (".safetensors", ".json"):
+        files[f"downloads/{trained}{suffix}"] = CHECKPOINTS / f"{trained}{suffix}"
+    return files
+
+
+def read_manifest() -> dict[str, Any]:
+    """The manifest as the export wrote it."""
+    manifest: dict[str, Any] = json.loads((GENERATED / "manifest.json").read_text(encoding="utf-8"))
+    return manifest

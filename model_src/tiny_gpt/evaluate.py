@@ -1,0 +1,170 @@
+"""Test the model on problems it never saw: exact match by real greedy decoding.
+
+    python -m tiny_gpt.evaluate
+
+An answer counts when every character and EOS are right. Cells are split by
+operation, digits of the longer operand, and carries (or borrows).
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from tiny_gpt.checkpoint import load_model, published, to_json, write_atomically
+from tiny_gpt.command import add_checkpoint_argument, run_command
+from tiny_gpt.data import (
+    HELD_OUT,
+    OPERATIONS,
+    TRAIN,
+    TUNING,
+    Problems,
+    all_problems,
+    encode_rows,
+    problems_in,
+)
+from tiny_gpt.generate import greedy_rows
+from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
+
+SMALL_OPERAND = 99
+
+
+# --8<-- [start:exact]
+def answered_exactly(model: TinyArithmeticGPT, problems: Problems, progress: bool = False) -> np.ndarray:
+    """For each problem, whether greedy decoding writes the answer and then EOS: bool [N]."""
+    right = np.empty(len(problems), dtype=bool)
+    chunk = 8192
+    for start in tqdm(range(0, len(problems), chunk), disable=not progress, unit="batch"):
+        part = problems[start : start + chunk]
+        right[start : start + chunk] = (greedy_rows(model, part) == answer_rows(part)).all(axis=1)
+    return right
+
+
+def answer_rows(problems: Problems) -> np.ndarray:
+    """What follows `=` when all is right: answer, EOS, PAD; int64 [N, 5]."""
+    rows = encode_rows(problems)
+    start = (rows == CharacterTokenizer.token_id("=")).argmax(axis=1) + 1
+    places = start[:, None] + np.arange(5)
+    return np.where(
+        places < rows.shape[1],
+        np.take_along_axis(rows, np.minimum(places, rows.shape[1] - 1), axis=1),
+        PAD_ID,
+    )
+
+
+# --8<-- [end:exact]
+
+
+@torch.inference_mode()
+def predicted_exactly(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> np.ndarray:
+    """The same verdict as `answered_exactly` from one pass a problem: bool [N].
+
+    With the right answer in the row, every answer token and EOS must have the
+    highest score. Greedy decoding writes the answer exactly when that holds.
+    Ties aside, both agree; a test compares them.
+    """
+    rows = encode_rows(problems)
+    device = model.token_embedding.weight.device
+    right = np.empty(len(problems), dtype=bool)
+    for start in range(0, len(problems), batch_size):
+        ids = torch.from_numpy(rows[start : start + batch_size]).to(device)
+        inputs, targets = ids[:, :-1], ids[:, 1:]
+        in_answer = (inputs == CharacterTokenizer.token_id("=")).cumsum(dim=1) > 0
+        matters = in_answer & (targets != PAD_ID)
+        hits = (model(inputs).argmax(dim=-1) == targets) | ~matters
+        right[start : start + batch_size] = hits.all(dim=1).cpu().numpy()
+    return right
+
+
+# --8<-- [start:table]
+def table(problems: Problems, right: np.ndarray) -> list[dict[str, Any]]:
+    """Rows of operation, digits of the longer operand, carries, problems and how many are right.
+
+    `digits` or `carries` None is the sum over all of them.
+    """
+    rows = []
+    for is_minus, operation in enumerate(OPERATIONS):
+        of_operation = problems.is_minus == bool(is_minus)
+        for digits in (None, 1, 2, 3):
+            of_digits = of_operation & (
+                (problems.longer_operand_digits == digits) if digits else True
+            )
+            for carries in (None,) if digits is None else (None, *range(digits + 1)):
+                cell = of_digits & ((problems.carries == carries) if carries is not None else True)
+                if cell.any():
+                    rows.append(
+                        {
+                            "operation": operation,
+                            "digits": digits,
+                            "carries": carries,
+                            "problems": int(cell.sum()),
+                            "right": int(right[cell].sum()),
+                        }
+                    )
+    return rows
+
+
+# --8<-- [end:table]
+
+
+def evaluate(model: TinyArithmeticGPT, split: str = HELD_OUT, progress: bool = False) -> dict[str, Any]:
+    """The table of a split, and all 20,000 problems with operands 0 to 99, as plain data."""
+    problems = problems_in(split)
+    small = all_problems(SMALL_OPERAND)
+    small_right = answered_exactly(model, small, progress)
+    wrong = [text for text, ok in zip(small.prompts(), small_right, strict=True) if not ok]
+    return {
+        "split": split,
+        "table": table(problems, answered_exactly(model, problems, progress)),
+        "operands_0_to_99": {
+            "problems": len(small),
+            "right": int(small_right.sum()),
+            "first_wrong": wrong[:20],
+        },
+    }
+
+
+def printed(result: dict[str, Any]) -> str:
+    """The result as the text that the command prints."""
+    lines = [f"{result['split']} problems, exact match by greedy decoding", ""]
+    lines.append("op  longer operand  carries  problems    right    exact")
+    for row in result["table"]:
+        digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
+        carries = "all" if row["carries"] is None else row["carries"]
+        share = 100 * row["right"] / row["problems"]
+        lines.append(
+            f"{row['operation']:<3} {digits:<15} {carries:<7} {row['problems']:>9,} {row['right']:>8,} "
+            f"{share:>7.2f} %"
+        )
+    small = result["operands_0_to_99"]
+    lines += ["", f"operands 0 to 99, both operations: {small['right']:,} of {small['problems']:,} right"]
+    if small["first_wrong"]:
+        lines.append("wrong: " + " ".join(small["first_wrong"]))
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the held-out table of a checkpoint."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tiny_gpt.evaluate",
+        description="Exact-match accuracy by greedy decoding.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--split", choices=(HELD_OUT, TUNING, TRAIN), default=HELD_OUT, help="which problems")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=None, help="write the numbers here too")
+    add_checkpoint_argument(parser)
+    options = parser.parse_args(argv)
+    result = evaluate(load_model(options.checkpoint or published()[-1]), options.split, progress=True)
+    print(printed(result))
+    if options.json:
+        write_atomically(options.json, to_json(result))
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)

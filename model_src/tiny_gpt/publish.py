@@ -1,0 +1,96 @@
+"""Turn a finished run into the committed checkpoints: round, evaluate, write with provenance.
+
+    python -m tiny_gpt.publish runs/mine
+
+Weights are rounded to numbers that float16 can store, and the rounded weights are
+what is evaluated. Every kept step becomes `step-NNNNNN.safetensors` and a JSON
+with its configuration, recipe, results and sha256; `training.json` holds the loss curve.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from tiny_gpt.checkpoint import CHECKPOINTS, load_model, read_record, save_model, to_json, write_atomically
+from tiny_gpt.command import CommandError, run_command
+from tiny_gpt.data import HELD_OUT, Problems, encode_rows, inputs_and_targets, problems_in
+from tiny_gpt.evaluate import evaluate, predicted_exactly, table
+from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
+from tiny_gpt.tokenizer import PAD_ID
+
+GREEDY = "greedy decoding"
+ONE_PASS = "one pass: every answer token and EOS has the highest score"
+
+
+def round_to_float16(model: TinyArithmeticGPT) -> TinyArithmeticGPT:
+    """Replace every weight by the nearest number that float16 can store, in place."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.half().float())
+    return model
+
+
+@torch.inference_mode()
+def mean_loss(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> float:
+    """Mean next-token loss in nats over all targets of `problems` that are not PAD."""
+    total, targets_seen = 0.0, 0
+    for start in range(0, len(problems), batch_size):
+        rows = torch.from_numpy(encode_rows(problems[start : start + batch_size]))
+        inputs, targets = inputs_and_targets(rows)
+        count = int((targets != PAD_ID).sum())
+        total += next_token_loss(model(inputs), targets).item() * count
+        targets_seen += count
+    return total / targets_seen
+
+
+def results(model: TinyArithmeticGPT, is_last: bool) -> dict[str, Any]:
+    """Held-out loss and table; the last checkpoint is measured by real greedy decoding."""
+    held_out = problems_in(HELD_OUT)
+    loss = round(mean_loss(model, held_out), 6)
+    if not is_last:
+        right = predicted_exactly(model, held_out)
+        return {"held_out_loss": loss, "method": ONE_PASS, "held_out": table(held_out, right)}
+    measured = evaluate(model, progress=True)
+    return {
+        "held_out_loss": loss,
+        "method": GREEDY,
+        "held_out": measured["table"],
+        "operands_0_to_99": measured["operands_0_to_99"],
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the checkpoints of a run, ready to commit."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tiny_gpt.publish",
+        description="Round, evaluate and write the kept steps of a finished run.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    parser.add_argument("--out", type=Path, default=CHECKPOINTS, help="where to write")
+    options = parser.parse_args(argv)
+    steps = sorted(options.run.glob("step-*.safetensors"))
+    log_path = options.run / "log.json"
+    if not steps or not log_path.is_file():
+        raise CommandError(f"{options.run} holds no finished run; train one with python -m tiny_gpt.train")
+    log = json.loads(log_path.read_text(encoding="utf-8"))
+    if read_record(steps[-1])["step"] != log["recipe"]["steps"]:
+        raise CommandError(f"{options.run} is not finished; go on with --resume")
+    for path in tqdm(steps, unit="checkpoint"):
+        model = round_to_float16(load_model(path))
+        record = {k: v for k, v in read_record(path).items() if k not in ("config", "sha256")}
+        save_model(options.out / path.name, model, {**record, **results(model, path == steps[-1])})
+    write_atomically(options.out / "training.json", to_json(log))
+    for old in options.out.glob("step-*"):
+        if old.stem not in {path.stem for path in steps}:
+            old.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,80 @@
+/** Fetch a file that was gzipped when the site was built, and unpack it here. */
+import { pageError } from "./messages.mjs";
+
+const GZIP_MAGIC = [0x1f, 0x8b];
+
+/**
+ * The unpacked bytes of a shipped file.
+ *
+ * A host that sets Content-Encoding by itself delivers the bytes unpacked already;
+ * then they are used as they are. gzip carries a checksum and a length, so a file
+ * that is cut or changed is found when it is unpacked.
+ *
+ * @param {string} url
+ * @param {{bytes: number, raw_bytes: number}} entry sizes from the manifest
+ * @param {string} what name of the file in an error sentence
+ * @param {(loaded: number) => void} onProgress bytes as they arrive
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+export async function download(url, entry, what, onProgress) {
+  const packed = await fetchBytes(url, what, onProgress);
+  const isPacked = GZIP_MAGIC.every((byte, index) => packed[index] === byte);
+  const bytes = isPacked ? await gunzip(packed, what) : packed;
+  if (bytes.length !== entry.raw_bytes) throw pageError("damaged", { what });
+  return bytes;
+}
+
+/**
+ * @param {string} url
+ * @param {string} what
+ * @param {(loaded: number) => void} onProgress
+ */
+async function fetchBytes(url, what, onProgress) {
+  let response;
+  const chunks = [];
+  let loaded = 0;
+  try {
+    response = await fetch(url);
+    if (response.ok && response.body) {
+      const reader = response.body.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        chunks.push(value);
+        loaded += value.length;
+        onProgress(loaded);
+      }
+    }
+  } catch (cause) {
+    throw pageError(navigator.onLine ? "network" : "offline", { what }, cause);
+  }
+  if (!response.ok) throw pageError("missing", { what, status: response.status });
+  return join(chunks, loaded);
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} packed
+ * @param {string} what
+ */
+async function gunzip(packed, what) {
+  try {
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch (cause) {
+    throw pageError("damaged", { what }, cause);
+  }
+}
+
+/**
+ * @param {Uint8Array[]} chunks
+ * @param {number} length
+ */
+function join(chunks, length) {
+  const all = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return all;
+}

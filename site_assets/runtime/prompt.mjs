@@ -1,0 +1,50 @@
+/** The rules for typed text: the same ones, from the same place, as `tiny_gpt/prompt.py`. */
+import { manifest } from "../generated/manifest.mjs";
+import { CourseError, ruleMessage } from "./messages.mjs";
+
+const { longest_prefix: LONGEST_PREFIX, largest_operand: LARGEST_OPERAND } = manifest.prompt;
+
+/** @param {string} character */
+function shown(character) {
+  const code = `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character) ? `“${character}” (${code})` : code;
+}
+
+/**
+ * Throw a CourseError unless the model can read `text`.
+ * @param {string} text
+ */
+export function checkPrefix(text) {
+  const characters = [...text];
+  characters.forEach((character, index) => {
+    if (character >= " " && character <= "~") return;
+    const replacement = manifest.prompt.typed_for[character];
+    const advice = replacement
+      ? ruleMessage("advice-replace", { replacement })
+      : ruleMessage("advice-remove");
+    throw new CourseError(
+      ruleMessage("character", { position: index + 1, shown: shown(character), advice }),
+    );
+  });
+  if (characters.length > LONGEST_PREFIX) {
+    throw new CourseError(
+      ruleMessage("too-long", {
+        length: characters.length,
+        limit: LONGEST_PREFIX,
+        excess: characters.length - LONGEST_PREFIX,
+      }),
+    );
+  }
+}
+
+/**
+ * A warning for each number that training never showed.
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function unseenOperands(text) {
+  const numbers = text.split("=", 1)[0].match(/\d+/g) ?? [];
+  return numbers
+    .filter((digits) => Number(digits) > LARGEST_OPERAND)
+    .map((operand) => ruleMessage("unseen-operand", { operand }));
+}
