@@ -21,7 +21,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
 serve: $(SITE) $(NPM) ## build the site and show it at http://ADDRESS/ (127.0.0.1:8000), following your edits
-	$(PY) -m mkdocs serve --livereload --dev-addr "$(ADDRESS)"
+	exec $(PY) -m mkdocs serve --livereload --dev-addr "$(ADDRESS)"
 
 build: $(SITE) $(NPM) ## build the site into site/; any warning stops it
 	$(PY) -m mkdocs build --strict
@@ -37,7 +37,7 @@ train: $(SITE) ## train a model in RUN (runs/mine); ARGS=--resume goes on after 
 	$(PY) -m tiny_gpt.train --run "$(RUN)" $(ARGS)
 
 clean: ## delete all that these targets made, except runs/
-	rm -rf $(VENV) site site_assets/node_modules site_assets/generated .cache *.egg-info
+	rm -rf $(VENV) site site_assets/node_modules site_assets/generated *.egg-info .cache .*_cache .hypothesis
 
 # Set-up. A step runs again when the file it depends on changes, and continues after an interruption.
 # A .venv whose Python is gone is made anew, so its stamps must go before make looks at them.

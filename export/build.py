@@ -95,7 +95,7 @@ def ort_file(role: str) -> Path:
     """A file of the npm package: `module`, `glue` or `wasm`."""
     path = ORT_PACKAGE / "dist" / ORT_FILES[role]
     if not path.is_file():
-        raise ExportError(f"{path.relative_to(ROOT)} is missing; run: make setup")
+        raise ExportError(f"{path.relative_to(ROOT)} is missing; run: make build")
     return path
 
 

@@ -38,7 +38,7 @@ def model_facts(model: TinyArithmeticGPT) -> dict[str, str]:
         "heads": config.n_heads,
         "head_width": config.head_width,
         "feed_forward": config.feed_forward_width,
-        "qkv_parameters": sum(p.numel() for p in model.blocks[0].attention.qkv.parameters()),
+        "qkv_parameters": 3 * config.width * (config.width + 1),
     }
     facts = {f"model.{name}": f"{value:,}" for name, value in numbers.items()}
     facts["model.megabytes"] = megabytes(parts["total"] * 4)
@@ -129,9 +129,7 @@ def held_out_table(rows: list[dict[str, Any]]) -> str:
             name = {"+": "a + b", "-": "a − b"}[row["operation"]]
             digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
             share = 100 * row["right"] / row["problems"]
-            lines.append(
-                f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {share:.2f} % |"
-            )
+            lines.append(f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {share:.2f} % |")
     return "\n".join(lines)
 
 

@@ -11,7 +11,16 @@ from tiny_gpt.prompt import LONGEST_PREFIX, MESSAGES, PromptError, check_prefix,
 from tiny_gpt.random32 import draws
 from tiny_gpt.tokenizer import CharacterTokenizer
 
-BAD_PREFIXES = ["1\u22122=", "\u201c1+1=\u201d", "1+1=\u00e9", "1+1=\n", "\U0001f600", "\u00a01+1", "9" * 32, "~" * 40]
+BAD_PREFIXES = [
+    "1\u22122=",
+    "\u201c1+1=\u201d",
+    "1+1=\u00e9",
+    "1+1=\n",
+    "\U0001f600",
+    "\u00a01+1",
+    "9" * 32,
+    "~" * 40,
+]
 SETTINGS = [
     ("temperature", "0.7"), ("temperature", "0"), ("temperature", "9"), ("temperature", "warm"),
     ("temperature", ""), ("temperature", "1e0"), ("top-k", "5"), ("top-k", "1.5"), ("top-k", "99"),
@@ -43,9 +52,7 @@ def golden_cases(models: dict[str, TinyArithmeticGPT]) -> dict[str, Any]:
         "cases": cases,
         "token_names": [tokenizer.token_name(i) for i in range(tokenizer.vocab_size)],
         "bad_prefixes": [{"prefix": text, "message": _message(check_prefix, text)} for text in BAD_PREFIXES],
-        "settings": [
-            {"name": name, "value": value, **_setting(name, value)} for name, value in SETTINGS
-        ],
+        "settings": [{"name": name, "value": value, **_setting(name, value)} for name, value in SETTINGS],
         "messages": dict(MESSAGES),
     }
 

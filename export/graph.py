@@ -146,9 +146,9 @@ def _name_weights(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> None:
     renamed = {}
     for tensor in proto.graph.initializer:
         values = numpy_helper.to_array(tensor)
-        name = known.get((values.shape, values.tobytes()))
-        if name is not None:
-            renamed[tensor.name] = tensor.name = name
+        key = (values.shape, values.tobytes())
+        if key in known:
+            renamed[tensor.name] = tensor.name = known[key]
     stored = {name.removesuffix(TRANSPOSED) for name in renamed.values()}
     missing = {name for name, _ in model.named_parameters()} - stored
     if missing or len(stored) != len(renamed):

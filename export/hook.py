@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Hand over the generated files; they are copied, not kept below docs_dir."""
     for address, path in site_files().items():
         if not path.is_file():
-            raise PluginError(f"{path} is missing; run: make setup, then python -m export --force")
+            raise PluginError(f"{path} is missing; run: make build")
         files.append(File.generated(config, address, abs_src_path=str(path)))
     for address in (*config.extra_css, *map(str, config.extra_javascript)):
         if files.get_file_from_path(address) is None:

@@ -153,6 +153,4 @@ def _read_pt(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         content = torch.load(io.BytesIO(data), weights_only=True, map_location="cpu")
         return dict(content["config"]), dict(content["weights"])
     except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError, ValueError):
-        raise CheckpointError(
-            f"{path} is damaged or not a checkpoint of tensors and plain types"
-        ) from None
+        raise CheckpointError(f"{path} is damaged or not a checkpoint of tensors and plain types") from None

@@ -35,9 +35,7 @@ class ModelConfig:
             if value < 1:
                 raise ValueError(f"{name} must be above 0, got {value}")
         if self.width % self.n_heads:
-            raise ValueError(
-                f"width must divide evenly by n_heads, got {self.width} and {self.n_heads}"
-            )
+            raise ValueError(f"width must divide evenly by n_heads, got {self.width} and {self.n_heads}")
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, (int, float)):
             raise TypeError(f"dropout must be a number, got {self.dropout!r}")
         if not 0 <= self.dropout < 1:

@@ -248,5 +248,3 @@ class ProblemStream:
 def join(parts: list[Problems]) -> Problems:
     """Problems of all parts, in order."""
     return Problems(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("a", "b", "is_minus")))
-
-

@@ -91,9 +91,7 @@ def table(problems: Problems, right: np.ndarray) -> list[dict[str, Any]]:
     for is_minus, operation in enumerate(OPERATIONS):
         of_operation = problems.is_minus == bool(is_minus)
         for digits in (None, 1, 2, 3):
-            of_digits = of_operation & (
-                (problems.longer_operand_digits == digits) if digits else True
-            )
+            of_digits = of_operation & ((problems.longer_operand_digits == digits) if digits else True)
             for carries in (None,) if digits is None else (None, *range(digits + 1)):
                 cell = of_digits & ((problems.carries == carries) if carries is not None else True)
                 if cell.any():

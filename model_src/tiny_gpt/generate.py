@@ -1,6 +1,6 @@
 """Let the model write: score the next token, choose one, append it, again until EOS.
 
-    python -m tiny_gpt.generate "12+34="
+python -m tiny_gpt.generate "12+34="
 """
 
 import argparse
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tiny_gpt.checkpoint import load_model, published
 from tiny_gpt.command import add_checkpoint_argument, run_command
-from tiny_gpt.data import encode_rows, Problems
+from tiny_gpt.data import Problems, encode_rows
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.prompt import LIMITS, check_prefix, check_setting, number, unseen_operands
 from tiny_gpt.random32 import draws, unit_interval

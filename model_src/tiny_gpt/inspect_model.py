@@ -1,6 +1,6 @@
 """Count the parameters by part, and save the untrained network.
 
-    python -m tiny_gpt.inspect_model --save-initial checkpoints/initial.pt
+python -m tiny_gpt.inspect_model --save-initial checkpoints/initial.pt
 """
 
 import argparse

@@ -38,7 +38,7 @@ class CausalSelfAttention(nn.Module):
 
     def queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """[B, T, W] to three tensors [B, H, T, W / H]: one slice a head."""
-        batch, positions, width = x.shape
+        batch, positions, _ = x.shape
         split = self.qkv(x).view(batch, positions, 3, self.n_heads, self.head_width)
         query, key, value = split.permute(2, 0, 3, 1, 4)
         return query, key, value
@@ -145,9 +145,9 @@ class TinyArithmeticGPT(nn.Module):
                 nn.init.zeros_(module.bias)
         self.tie_output()
         residual_std = INITIAL_STD / math.sqrt(2 * self.config.n_layers)
-        for block in self.blocks:
-            nn.init.normal_(block.attention.projection.weight, std=residual_std)
-            nn.init.normal_(block.feed_forward.contract.weight, std=residual_std)
+        for name, parameter in self.named_parameters():
+            if name.endswith(("attention.projection.weight", "feed_forward.contract.weight")):
+                nn.init.normal_(parameter, std=residual_std)
 
     # --8<-- [end:initialisation]
 
@@ -232,9 +232,7 @@ def check_targets(logits: Tensor, target_ids: Tensor) -> None:
     """Raise `ValueError` unless logits and targets fit each other."""
     vocab_size = CharacterTokenizer.vocab_size
     if logits.dim() != 3 or logits.shape[-1] != vocab_size:
-        raise ValueError(
-            f"logits must be [batch, positions, {vocab_size}], got shape {list(logits.shape)}"
-        )
+        raise ValueError(f"logits must be [batch, positions, {vocab_size}], got shape {list(logits.shape)}")
     if target_ids.dtype != torch.long:
         raise ValueError(f"target IDs must be torch.long, got {target_ids.dtype}")
     if target_ids.shape != logits.shape[:2]:

@@ -35,7 +35,9 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         ),
         "not-a-number": "The {name} must be a number from {low} to {high}, and {shown} is not a number.",
         "not-whole": "The {name} must be a whole number from {low} to {high}, and {shown} is not one.",
-        "out-of-range": "The {name} must be from {low} to {high}, and {shown} is outside. Choose a value between them.",
+        "out-of-range": (
+            "The {name} must be from {low} to {high}, and {shown} is outside. Choose a value between them."
+        ),
         "unseen-operand": (
             "{operand} is above 999. The model was trained on numbers from 0 to 999, so its "
             "answer is a guess about something it never saw."
@@ -79,9 +81,7 @@ def check_characters(text: str) -> None:
                 if replacement
                 else message("advice-remove")
             )
-            raise PromptError(
-                message("character", position=position, shown=shown(character), advice=advice)
-            )
+            raise PromptError(message("character", position=position, shown=shown(character), advice=advice))
 
 
 def check_prefix(text: str) -> None:

@@ -5,6 +5,7 @@
 Weights are rounded to numbers that float16 can store, and the rounded weights are
 what is evaluated. Every kept step becomes `step-NNNNNN.safetensors` and a JSON
 with its configuration, recipe, results and sha256; `training.json` holds the loss curve.
+`--trials` records the runs that the recipe was chosen by, in `trials.json`.
 """
 
 import argparse
@@ -64,6 +65,20 @@ def results(model: TinyArithmeticGPT, is_last: bool) -> dict[str, Any]:
     }
 
 
+def read_log(run: Path) -> dict[str, Any]:
+    """The recipe and the log of a run that has ended or was stopped."""
+    path = run / "log.json"
+    if not path.is_file():
+        raise CommandError(f"{path} is missing: {run} is not a run, or was killed; --resume it to its end")
+    log: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return log
+
+
+def checks_only(log: dict[str, Any]) -> dict[str, Any]:
+    """A run's recipe with its accuracy checks, without the losses between them."""
+    return {"recipe": log["recipe"], "checks": [entry for entry in log["log"] if "tuning" in entry]}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the checkpoints of a run, ready to commit."""
     parser = argparse.ArgumentParser(
@@ -73,19 +88,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--out", type=Path, default=CHECKPOINTS, help="where to write")
+    parser.add_argument("--trials", type=Path, nargs="+", default=[], metavar="RUN", help="runs to record")
     options = parser.parse_args(argv)
     steps = sorted(options.run.glob("step-*.safetensors"))
-    log_path = options.run / "log.json"
-    if not steps or not log_path.is_file():
-        raise CommandError(f"{options.run} holds no finished run; train one with python -m tiny_gpt.train")
-    log = json.loads(log_path.read_text(encoding="utf-8"))
+    if not steps:
+        raise CommandError(f"{options.run} keeps no weights; train a run with python -m tiny_gpt.train")
+    log = read_log(options.run)
     if read_record(steps[-1])["step"] != log["recipe"]["steps"]:
         raise CommandError(f"{options.run} is not finished; go on with --resume")
+    trials = [{"run": folder.name, **checks_only(read_log(folder))} for folder in options.trials]
     for path in tqdm(steps, unit="checkpoint"):
         model = round_to_float16(load_model(path))
         record = {k: v for k, v in read_record(path).items() if k not in ("config", "sha256")}
         save_model(options.out / path.name, model, {**record, **results(model, path == steps[-1])})
     write_atomically(options.out / "training.json", to_json(log))
+    if trials:
+        write_atomically(options.out / "trials.json", to_json(trials))
     for old in options.out.glob("step-*"):
         if old.stem not in {path.stem for path in steps}:
             old.unlink()

@@ -33,8 +33,8 @@ from tiny_gpt.config import ModelConfig
 from tiny_gpt.data import (
     TUNING,
     Mix,
-    ProblemStream,
     Problems,
+    ProblemStream,
     encode_rows,
     inputs_and_targets,
     problems_in,
@@ -171,7 +171,7 @@ class Run:
         try:
             with safetensors.safe_open(str(path), framework="pt") as file:
                 facts = json.loads(file.metadata()["run"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
             run = Run(Recipe.from_dict(facts["recipe"]), device)
             run.step, run.log = facts["step"], facts["log"]
             run.stream.next_candidate = facts["next_candidate"]
@@ -273,7 +273,12 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     add("--run", type=Path, default=Path("runs/default"), help="folder of the run (default: %(default)s)")
     add("--resume", action="store_true", help="go on from the folder's saved state")
-    add("--device", choices=("cpu", "cuda", "mps"), default="cpu", help="where to compute (default: %(default)s)")
+    add(
+        "--device",
+        choices=("cpu", "cuda", "mps"),
+        default="cpu",
+        help="where to compute (default: %(default)s)",
+    )
     add("--threads", type=int, default=None, help="CPU threads (default: one a core)")
     add("--snapshots", type=int, nargs="*", default=[0], metavar="STEP", help="steps whose weights are kept")
     add("--save-every", type=int, default=100, help="steps between saved states (default: %(default)s)")

@@ -42,7 +42,7 @@ function vectorTable(rows) {
     { class: "walk-scroll" },
     h(
       "table",
-      {},
+      { class: "live-table" },
       h("caption", {}, `The first ${SHOWN_NUMBERS} of ${width} numbers.`),
       h("thead", {}, h("tr", {}, h("td"), ...numbers)),
       h(
@@ -255,15 +255,15 @@ export class PositionWalk extends LiveElement {
         { class: "walk-scroll" },
         h(
           "table",
-          { class: "walk-weights" },
+          { class: "live-table walk-weights" },
           h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "From position"), h("th", { scope: "col" }, "Weight"))),
           h("tbody", {}, ...rows),
         ),
       ),
       explanation,
       vectorTable([
-        ["before attention", before],
-        ["after attention", after_attention],
+        ["before", before],
+        ["after", after_attention],
       ]),
     ];
   }
@@ -323,7 +323,7 @@ export class PositionWalk extends LiveElement {
         { class: "walk-scroll" },
         h(
           "table",
-          {},
+          { class: "live-table" },
           h("thead", {}, h("tr", {}, h("td"), column("Token"), column("Logit"), column("Rank"))),
           h(
             "tbody",

@@ -10,7 +10,7 @@ import { engine } from "../runtime/engine.mjs";
 import { CourseError } from "../runtime/messages.mjs";
 import { checkPrefix, unseenOperands } from "../runtime/prompt.mjs";
 import { probabilities, topToken } from "../runtime/scores.mjs";
-import { encode } from "../runtime/tokenizer.mjs";
+import { displayName, encode } from "../runtime/tokenizer.mjs";
 import { PLAIN_TEXT_BOX, grouped, h, ignoreComposingEnter, megabytes, uniqueId } from "./dom.mjs";
 import { LiveElement } from "./live-element.mjs";
 import { ScoreTable } from "./score-table.mjs";
@@ -114,10 +114,10 @@ export class PrefixScorer extends LiveElement {
       ),
       ...unseenOperands(text).map((warning) => h("p", { class: "live-warning" }, warning)),
       this.#table.element,
-      h("p", { class: "live-hint" }, `One forward pass on this device took ${milliseconds.toFixed(1)} ms.`),
     );
     this.#results.hidden = false;
-    this.show("ready", `Scored. The highest-scoring token is ${tokenLabel(top).textContent}.`);
+    const time = `${milliseconds.toFixed(1)} ms`;
+    this.show("ready", `Scored on this device in ${time}. The highest-scoring token is ${displayName(top)}.`);
   }
 
   #details() {

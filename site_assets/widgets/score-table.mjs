@@ -36,7 +36,7 @@ export class ScoreTable {
     { class: "score-table", role: "region", tabindex: "0", "aria-label": `Scores of all ${VOCABULARY_SIZE} tokens, scrollable` },
     h(
       "table",
-      {},
+      { class: "live-table" },
       h("caption", {}, `All ${VOCABULARY_SIZE} tokens. A heading sorts by its column; the token column sorts by ID.`),
       h("thead", {}, h("tr", {}, ...this.#headings)),
       this.#body,

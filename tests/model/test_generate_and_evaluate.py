@@ -92,6 +92,12 @@ class TestChoose:
         assert choose(logits, 1.0, 98, 1 - 2.0**-32) == 0
         assert choose(logits, 1.0, 5, 1 - 2.0**-32) == 93
 
+    @pytest.mark.parametrize(
+        ("draw", "token_id"), [(0.0, 0), (0.5 - 2.0**-32, 0), (0.5, 1), (1 - 2.0**-32, 1)]
+    )
+    def test_a_draw_on_the_border_takes_the_next(self, draw: float, token_id: int) -> None:
+        assert choose(torch.zeros(98), 1.0, 2, draw) == token_id
+
     def test_frequencies_follow_the_temperature(self) -> None:
         logits = torch.full((98,), -50.0)
         logits[20], logits[21] = math.log(3), 0.0
