@@ -1,16 +1,15 @@
 """`python -m export`: make the site's models, manifest, golden cases and facts."""
 
-import argparse
 from collections.abc import Sequence
 
 from export.build import GENERATED, ROOT, ExportError, build
 from export.site_files import read_manifest
-from tiny_gpt.command import CommandError, run_command
+from tiny_gpt.command import CommandError, CommandParser, run_command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Export what changed and print the files with their sizes."""
-    parser = argparse.ArgumentParser(prog="python -m export", description=main.__doc__)
+    parser = CommandParser("export", "Export what changed and print the files with their sizes.")
     parser.add_argument("--force", action="store_true", help="make everything again")
     options = parser.parse_args(argv)
     try:

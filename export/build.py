@@ -63,14 +63,17 @@ def build(force: bool = False) -> bool:
     if not force and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
         return False
     part = GENERATED.with_name(f"generated.{os.getpid()}.part")
+    old = GENERATED.with_name(f"generated.{os.getpid()}.old")
     shutil.rmtree(part, ignore_errors=True)
     try:
         _make(part)
         (part / stamp.name).write_text(digest, encoding="utf-8")
-        shutil.rmtree(GENERATED, ignore_errors=True)
+        if GENERATED.exists():  # moved away whole: a stop in between leaves no half of a folder
+            GENERATED.rename(old)
         part.rename(GENERATED)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
     return True
 
 

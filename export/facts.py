@@ -128,7 +128,7 @@ def held_out_table(rows: list[dict[str, Any]]) -> str:
         if row["carries"] is None:
             name = {"+": "a + b", "-": "a − b"}[row["operation"]]
             digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
-            share = 100 * row["right"] / row["problems"]
+            share = 10_000 * row["right"] // row["problems"] / 100  # rounded down: 100 % means all
             lines.append(f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {share:.2f} % |")
     return "\n".join(lines)
 

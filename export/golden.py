@@ -1,5 +1,6 @@
-"""Golden cases: prompts, token IDs and logits that every implementation must agree on."""
+"""Golden cases: what every implementation must agree on, written by Python."""
 
+from string import Formatter
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ import torch
 from tiny_gpt.data import HELD_OUT, problems_in
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
-from tiny_gpt.prompt import LONGEST_PREFIX, MESSAGES, PromptError, check_prefix, check_setting
+from tiny_gpt.prompt import LONGEST_PREFIX, MESSAGES, PromptError, check_prefix, message, unseen_operands
 from tiny_gpt.random32 import draws
 from tiny_gpt.tokenizer import CharacterTokenizer
 
@@ -21,11 +22,8 @@ BAD_PREFIXES = [
     "9" * 32,
     "~" * 40,
 ]
-SETTINGS = [
-    ("temperature", "0.7"), ("temperature", "0"), ("temperature", "9"), ("temperature", "warm"),
-    ("temperature", ""), ("temperature", "1e0"), ("top-k", "5"), ("top-k", "1.5"), ("top-k", "99"),
-    ("seed", "4294967295"), ("seed", "-1"), ("seed", "0x10"),
-]  # fmt: skip
+OPERANDS = ["", "1+1=", "999+0=", "1000+1=", "0999+0001=", "12345-1000=9999", "a1000b2000", "1+1=5000"]
+LOGITS = [[0.0] * 5, [1000.0, -1000.0, 1000.0, 999.0], [-3.5, 0.25, -3.5, 7.0, 6.75, 0.0]]
 
 
 def golden_prefixes() -> list[str]:
@@ -41,32 +39,43 @@ def golden_prefixes() -> list[str]:
 
 
 def golden_cases(models: dict[str, TinyArithmeticGPT]) -> dict[str, Any]:
-    """What Python says about prefixes, broken rules and settings; logits by model name."""
+    """What Python says about prefixes, logits and messages; logits of prefixes by model name."""
     tokenizer = CharacterTokenizer()
     cases: list[dict[str, Any]] = []
     for text in golden_prefixes():
-        with torch.inference_mode():
-            logits = {name: next_token_logits(model, text).tolist() for name, model in models.items()}
+        logits = {name: next_token_logits(model, text).tolist() for name, model in models.items()}
         cases.append({"prefix": text, "ids": tokenizer.encode(text), "logits": logits})
     return {
         "cases": cases,
         "token_names": [tokenizer.token_name(i) for i in range(tokenizer.vocab_size)],
-        "bad_prefixes": [{"prefix": text, "message": _message(check_prefix, text)} for text in BAD_PREFIXES],
-        "settings": [{"name": name, "value": value, **_setting(name, value)} for name, value in SETTINGS],
-        "messages": dict(MESSAGES),
+        "bad_prefixes": [{"prefix": text, "message": _refusal(text)} for text in BAD_PREFIXES],
+        "unseen_operands": [{"prefix": text, "warnings": unseen_operands(text)} for text in OPERANDS],
+        "messages": [_filled(name) for name in MESSAGES],
+        "scores": [_scores(logits) for logits in LOGITS],
     }
 
 
-def _message(check: Any, *arguments: str) -> str:
+def _refusal(prefix: str) -> str:
     try:
-        check(*arguments)
+        check_prefix(prefix)
     except PromptError as error:
         return str(error)
-    raise AssertionError(f"{arguments} breaks no rule")
+    raise AssertionError(f"{prefix!r} breaks no rule")
 
 
-def _setting(name: str, value: str) -> dict[str, Any]:
-    try:
-        return {"read": check_setting(name, value)}
-    except PromptError as error:
-        return {"message": str(error)}
+def _filled(name: str) -> dict[str, Any]:
+    """A message with each of its values replaced by the value's own name in angle brackets."""
+    fields = [field for _, field, _, _ in Formatter().parse(MESSAGES[name]) if field]
+    values = {field: f"<{field}>" for field in fields}
+    return {"name": name, "values": values, "text": message(name, **values)}
+
+
+def _scores(logits: list[float]) -> dict[str, Any]:
+    """What one computes from a row of logits, in float64."""
+    row = torch.tensor(logits, dtype=torch.float64)
+    return {
+        "logits": logits,
+        "probabilities": row.softmax(dim=0).tolist(),
+        "top": int(row.argmax()),
+        "ranks": [1 + int((row > logit).sum()) for logit in row],
+    }

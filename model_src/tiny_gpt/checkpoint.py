@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,16 @@ class CheckpointError(ValueError):
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` by `data` in one step: readers see the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with open(part, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def to_json(value: object) -> bytes:
@@ -84,13 +87,15 @@ def load_model(path: Path) -> TinyArithmeticGPT:
     config, tensors = _read_pt(path) if path.suffix == ".pt" else _read_safetensors(path)
     try:
         model = TinyArithmeticGPT(ModelConfig(**config))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{path}: its configuration does not fit this model: {error}") from None
     expected = stored_tensors(model)
     for name in sorted(expected.keys() ^ tensors.keys()):
         what = "lacks the tensor" if name in expected else "has the unknown tensor"
         raise CheckpointError(f"{path}: {what} {name}; is it a checkpoint of another model?")
     for name, tensor in expected.items():
+        if not isinstance(tensors[name], Tensor):
+            raise CheckpointError(f"{path}: {name} is not a tensor; is it a checkpoint of another model?")
         if tensors[name].shape != tensor.shape:
             raise CheckpointError(
                 f"{path}: {name} has shape {list(tensors[name].shape)}, expected {list(tensor.shape)}"
@@ -102,12 +107,13 @@ def load_model(path: Path) -> TinyArithmeticGPT:
 
 def read_record(path: Path) -> dict[str, Any]:
     """The JSON beside a `.safetensors` checkpoint."""
+    if not path.suffix:
+        raise CheckpointError(f"{path} is not a checkpoint; name a .safetensors or .pt file")
     record_path = path.with_suffix(".json")
+    data = _read(record_path)
     try:
-        record = json.loads(_read(record_path).decode("utf-8"))
+        record = json.loads(data.decode("utf-8"))
     except ValueError as error:
-        if isinstance(error, CheckpointError):
-            raise
         raise CheckpointError(f"{record_path} is not readable JSON: {error}") from None
     if not isinstance(record, dict) or "config" not in record or "sha256" not in record:
         raise CheckpointError(f"{record_path} must hold an object with config and sha256")
@@ -151,6 +157,10 @@ def _read_pt(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     data = _read(path)
     try:
         content = torch.load(io.BytesIO(data), weights_only=True, map_location="cpu")
-        return dict(content["config"]), dict(content["weights"])
-    except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError, ValueError):
-        raise CheckpointError(f"{path} is damaged or not a checkpoint of tensors and plain types") from None
+    except Exception:  # what torch raises on a damaged file depends on where the damage is
+        content = None
+    if isinstance(content, dict):
+        config, weights = content.get("config"), content.get("weights")
+        if isinstance(config, dict) and isinstance(weights, dict):
+            return config, weights
+    raise CheckpointError(f"{path} is damaged or not a checkpoint of tensors and plain types")

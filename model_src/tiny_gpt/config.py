@@ -8,8 +8,7 @@ class ModelConfig:
     """Sizes of a decoder-only Transformer; the defaults are the arithmetic GPT's.
 
     Every size is a positive int, `width` divides evenly by `n_heads`, and
-    `0 <= dropout < 1`. A value that breaks a rule is a `ValueError` (or a
-    `TypeError` for a wrong type) that names the field.
+    `0 <= dropout < 1`. A value that breaks a rule is a `ValueError` that names the field.
     """
 
     vocab_size: int = 98
@@ -31,13 +30,13 @@ class ModelConfig:
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} must be an int, got {value!r}")
+                raise ValueError(f"{name} must be an int, got {value!r}")
             if value < 1:
                 raise ValueError(f"{name} must be above 0, got {value}")
         if self.width % self.n_heads:
             raise ValueError(f"width must divide evenly by n_heads, got {self.width} and {self.n_heads}")
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, (int, float)):
-            raise TypeError(f"dropout must be a number, got {self.dropout!r}")
+            raise ValueError(f"dropout must be a number, got {self.dropout!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 

@@ -39,7 +39,7 @@ def split_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def split_of(a: int, b: int) -> str:
     """`train`, `tuning` or `held-out`, for operands 0 to 999."""
-    part = int(split_parts(np.array(a), np.array(b)))
+    part = int(split_parts(np.array([a]), np.array([b]))[0])
     if part < HELD_OUT_PARTS:
         return HELD_OUT
     return TUNING if part < HELD_OUT_PARTS + TUNING_PARTS else TRAIN
@@ -209,7 +209,7 @@ def candidates(seed: int, start: int, count: int, mix: Mix) -> Problems:
 
     distance = value_b % (2 * mix.near_distance + 1) - mix.near_distance
     nearby = np.clip(a + distance, 0, LARGEST_OPERAND)
-    complement = np.abs(range_a - 1 - a + value_b % 3 - 1)
+    complement = np.clip(range_a - 1 - a + value_b % 3 - 1, 0, range_a - 1)
     is_near = kind < mix.near
     is_nines = ~is_near & (kind < mix.near + mix.nines)
     b = np.where(is_near, nearby, np.where(is_nines, complement, b))

@@ -6,7 +6,6 @@ An answer counts when every character and EOS are right. Cells are split by
 operation, digits of the longer operand, and carries (or borrows).
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import torch
 from tqdm import tqdm
 
 from tiny_gpt.checkpoint import load_model, published, to_json, write_atomically
-from tiny_gpt.command import add_checkpoint_argument, run_command
+from tiny_gpt.command import CommandParser, add_checkpoint_argument, run_command
 from tiny_gpt.data import (
     HELD_OUT,
     OPERATIONS,
@@ -148,11 +147,7 @@ def printed(result: dict[str, Any]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the held-out table of a checkpoint."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tiny_gpt.evaluate",
-        description="Exact-match accuracy by greedy decoding.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+    parser = CommandParser("tiny_gpt.evaluate", "Exact-match accuracy by greedy decoding.")
     parser.add_argument("--split", choices=(HELD_OUT, TUNING, TRAIN), default=HELD_OUT, help="which problems")
     parser.add_argument("--json", type=Path, metavar="FILE", default=None, help="write the numbers here too")
     add_checkpoint_argument(parser)

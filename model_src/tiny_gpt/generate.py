@@ -3,7 +3,7 @@
 python -m tiny_gpt.generate "12+34="
 """
 
-import argparse
+import re
 import sys
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tiny_gpt.checkpoint import load_model, published
-from tiny_gpt.command import add_checkpoint_argument, run_command
+from tiny_gpt.command import CommandParser, add_checkpoint_argument, run_command
 from tiny_gpt.data import Problems, encode_rows
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.prompt import LIMITS, check_prefix, check_setting, number, unseen_operands
@@ -68,7 +68,9 @@ def generate(
 
     Returns what was written and why it stopped: `EOS`, `PAD or BOS` or `context full`.
     Draw number i of `seed` chooses token i; temperature 0 needs no draws.
+    Raises `PromptError` when the model can not read `text`.
     """
+    check_prefix(text)
     tokenizer = CharacterTokenizer()
     written = ""
     for step in range(model.config.context_length):
@@ -121,18 +123,18 @@ def greedy_rows(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print what the model writes after a prefix."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tiny_gpt.generate",
-        description="Continue a prefix with the trained model.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    parser.add_argument("prefix", help='the text to continue, such as "12+34="')
+    parser = CommandParser("tiny_gpt.generate", "Continue a prefix with the trained model.")
+    parser.add_argument("prefix", nargs="?", help='the text to continue, such as "12+34="')
     parser.add_argument("--temperature", default="0", help=f"0 is greedy; else {_range('temperature')}")
     parser.add_argument("--top-k", default="98", help=f"keep the k highest scores, {_range('top-k')}")
     parser.add_argument("--seed", default="0", help=f"seed of the draws, {_range('seed')}")
     add_checkpoint_argument(parser)
-    options = parser.parse_args(argv)
-    is_greedy = options.temperature.strip() in ("0", "0.0")
+    options, others = parser.parse_known_args(argv)
+    if options.prefix is None and len(others) == 1:
+        options.prefix = others.pop()  # a prefix such as -5+3= looks like an option
+    if options.prefix is None or others:
+        parser.error(f"unknown arguments: {' '.join(others)}" if others else "a prefix is needed")
+    is_greedy = re.fullmatch(r"[+-]?0+(\.0*)?(e[+-]?[0-9]+)?", options.temperature.strip().lower())
     temperature = 0.0 if is_greedy else check_setting("temperature", options.temperature)
     top_k = int(check_setting("top-k", options.top_k))
     seed = int(check_setting("seed", options.seed))

@@ -3,12 +3,11 @@
 python -m tiny_gpt.inspect_model --save-initial checkpoints/initial.pt
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_gpt.checkpoint import load_model, save_model
-from tiny_gpt.command import CommandError, add_checkpoint_argument, run_command
+from tiny_gpt.command import CommandError, CommandParser, add_checkpoint_argument, run_command
 from tiny_gpt.train import INITIAL_SEED, initial_model
 
 BYTES_PER_PARAMETER = 4  # float32
@@ -16,11 +15,7 @@ BYTES_PER_PARAMETER = 4  # float32
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the breakdown of the untrained model or of a checkpoint."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tiny_gpt.inspect_model",
-        description="Print the parameters by part.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+    parser = CommandParser("tiny_gpt.inspect_model", "Print the parameters by part.")
     parser.add_argument(
         "--save-initial",
         type=Path,

@@ -157,8 +157,8 @@ class TinyArithmeticGPT(nn.Module):
 
     def check_input(self, ids: Tensor) -> None:
         """Raise `ValueError` unless `ids` is torch.long [B, T] within the model's limits."""
-        if ids.dtype != torch.long:
-            raise ValueError(f"input IDs must be torch.long, got {ids.dtype}")
+        if kind(ids) != torch.long:
+            raise ValueError(f"input IDs must be torch.long, got {kind(ids)}")
         if ids.dim() != 2:
             raise ValueError(f"input IDs must be [batch, positions], got shape {list(ids.shape)}")
         batch, positions = ids.shape
@@ -228,13 +228,20 @@ def next_token_loss(logits: Tensor, target_ids: Tensor) -> Tensor:
 # --8<-- [end:loss]
 
 
+def kind(value: object) -> torch.dtype | str:
+    """A tensor's dtype, or the name of the type that stands in its place."""
+    return value.dtype if isinstance(value, Tensor) else type(value).__name__
+
+
 def check_targets(logits: Tensor, target_ids: Tensor) -> None:
     """Raise `ValueError` unless logits and targets fit each other."""
     vocab_size = CharacterTokenizer.vocab_size
+    if not isinstance(logits, Tensor):
+        raise ValueError(f"logits must be a tensor, got {kind(logits)}")
     if logits.dim() != 3 or logits.shape[-1] != vocab_size:
         raise ValueError(f"logits must be [batch, positions, {vocab_size}], got shape {list(logits.shape)}")
-    if target_ids.dtype != torch.long:
-        raise ValueError(f"target IDs must be torch.long, got {target_ids.dtype}")
+    if kind(target_ids) != torch.long:
+        raise ValueError(f"target IDs must be torch.long, got {kind(target_ids)}")
     if target_ids.shape != logits.shape[:2]:
         raise ValueError(
             f"target IDs must match the logits' batch and positions {list(logits.shape[:2])}, "

@@ -5,6 +5,7 @@ One place for the page and the command line: `export` writes `MESSAGES` and
 A rule that is broken is an error; nothing is cut, replaced or ignored.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -103,10 +104,10 @@ def check_setting(name: str, value: str | float) -> float:
     low, high, whole = LIMITS[name]
     limits = {"name": name, "low": number(low), "high": number(high), "shown": f"“{value}”"}
     text = str(value).strip()
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
         raise PromptError(message("not-a-number", **limits))
     read = float(text)
-    if whole and read != int(read):
+    if whole and math.isfinite(read) and read != int(read):
         raise PromptError(message("not-whole", **limits))
     if not low <= read <= high:
         raise PromptError(message("out-of-range", **limits))
@@ -122,6 +123,6 @@ def unseen_operands(text: str) -> list[str]:
     """A warning for each number in `text` that training never showed (above 999)."""
     return [
         message("unseen-operand", operand=digits)
-        for digits in re.findall(r"\d+", text.partition("=")[0])
+        for digits in re.findall(r"[0-9]+", text.partition("=")[0])
         if int(digits) > LARGEST_OPERAND
     ]

@@ -8,7 +8,6 @@ with its configuration, recipe, results and sha256; `training.json` holds the lo
 `--trials` records the runs that the recipe was chosen by, in `trials.json`.
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ import torch
 from tqdm import tqdm
 
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, read_record, save_model, to_json, write_atomically
-from tiny_gpt.command import CommandError, run_command
+from tiny_gpt.command import CommandError, CommandParser, run_command
 from tiny_gpt.data import HELD_OUT, Problems, encode_rows, inputs_and_targets, problems_in
 from tiny_gpt.evaluate import evaluate, predicted_exactly, table
 from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
@@ -81,11 +80,7 @@ def checks_only(log: dict[str, Any]) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the checkpoints of a run, ready to commit."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tiny_gpt.publish",
-        description="Round, evaluate and write the kept steps of a finished run.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+    parser = CommandParser("tiny_gpt.publish", "Round, evaluate and write the kept steps of a finished run.")
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--out", type=Path, default=CHECKPOINTS, help="where to write")
     parser.add_argument("--trials", type=Path, nargs="+", default=[], metavar="RUN", help="runs to record")

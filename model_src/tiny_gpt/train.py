@@ -28,7 +28,7 @@ import torch
 from tqdm import tqdm
 
 from tiny_gpt.checkpoint import CheckpointError, save_model, stored_tensors, to_json, write_atomically
-from tiny_gpt.command import CommandError, run_command
+from tiny_gpt.command import CommandError, CommandParser, run_command
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.data import (
     TUNING,
@@ -41,9 +41,36 @@ from tiny_gpt.data import (
 )
 from tiny_gpt.evaluate import predicted_exactly
 from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
+from tiny_gpt.prompt import LARGEST_OPERAND
 from tiny_gpt.random32 import draws
 
 INITIAL_SEED = 42
+FIRST_LOSSES = 20  # steps at the start whose loss is always logged, for the test of the record
+
+# What a setting may be: lowest and highest.
+RANGES: dict[str, tuple[float, float]] = {
+    "steps": (1, 10**9),
+    "batch_size": (1, 10**6),
+    "matrix_learning_rate": (1e-9, 10),
+    "learning_rate": (1e-9, 10),
+    "warmup_steps": (0, 10**9),
+    "final_fraction": (0, 1),
+    "weight_decay": (0, 10),
+    "beta1": (0, 0.9999),
+    "beta2": (0, 0.999999),
+    "clip": (1e-9, 1e9),
+    "stream_seed": (0, 2**32 - 1),
+    "minus": (0, 100),
+    "near": (0, 100),
+    "nines": (0, 100),
+    "ranges": (1, LARGEST_OPERAND + 1),
+    "near_distance": (0, LARGEST_OPERAND),
+    "threads": (1, 1024),
+    "save_every": (1, 10**9),
+    "check_every": (1, 10**9),
+    "log_every": (1, 10**9),
+    "sample": (1, 10**9),
+}
 
 
 # --8<-- [start:recipe]
@@ -128,6 +155,7 @@ class Run:
         self.stream = ProblemStream(recipe.stream_seed, recipe.mix)
         self.step = 0
         self.log: list[dict[str, Any]] = []
+        self.snapshots: list[int] = []
 
     # --8<-- [start:step]
     def train_step(self) -> float:
@@ -162,6 +190,7 @@ class Run:
             "step": self.step,
             "next_candidate": self.stream.next_candidate,
             "log": self.log,
+            "snapshots": self.snapshots,
         }
         write_atomically(path, safetensors.torch.save(tensors, {"run": json.dumps(facts)}))
 
@@ -173,9 +202,9 @@ class Run:
                 facts = json.loads(file.metadata()["run"])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
             run = Run(Recipe.from_dict(facts["recipe"]), device)
-            run.step, run.log = facts["step"], facts["log"]
+            run.step, run.log, run.snapshots = facts["step"], facts["log"], facts["snapshots"]
             run.stream.next_candidate = facts["next_candidate"]
-            weights = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
+            weights = {name: tensors[f"model.{name}"] for name in stored_tensors(run.model)}
             run.model.load_state_dict(weights, strict=False)
             for number, optimizer in enumerate(run.optimizers):
                 state = optimizer.state_dict()
@@ -187,7 +216,7 @@ class Run:
             torch.set_rng_state(tensors["random_state"])
         except FileNotFoundError:
             raise CheckpointError(f"{path} does not exist; start the run without --resume") from None
-        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        except (safetensors.SafetensorError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
             raise CheckpointError(f"{path} is damaged or not a training state: {error}") from None
         return run
 
@@ -232,13 +261,14 @@ def train(run: Run, folder: Path, options: argparse.Namespace) -> bool:
     bar = tqdm(total=run.recipe.steps, initial=run.step, unit="step", disable=options.quiet)
     with stop_requests() as requests:
         while run.step < run.recipe.steps and not requests:
-            if run.step in options.snapshots:
+            if run.step in run.snapshots:
                 save_snapshot(run, folder)
             loss = run.train_step()
             bar.update()
-            if run.step % options.log_every == 0 or run.step <= 20:
+            is_check = run.step % options.check_every == 0 or run.step == run.recipe.steps
+            if is_check or run.step % options.log_every == 0 or run.step <= FIRST_LOSSES:
                 entry: dict[str, Any] = {"step": run.step, "loss": loss}
-                if run.step % options.check_every == 0 or run.step == run.recipe.steps:
+                if is_check:
                     right = predicted_exactly(run.model.eval(), sample)
                     entry["tuning"] = cell_shares(sample, right)
                     bar.set_postfix(loss=f"{loss:.4f}", accuracy=f"{right.mean():.2%}")
@@ -264,78 +294,103 @@ def save_snapshot(run: Run, folder: Path) -> None:
     save_model(folder / f"step-{run.step:06d}.safetensors", run.model, record)
 
 
-def parser() -> argparse.ArgumentParser:
+def option(name: str) -> str:
+    """The command-line option of a setting: `--batch-size`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def parser() -> CommandParser:
     """The command line; every field of `Recipe` and `Mix` is an option."""
-    result = argparse.ArgumentParser(
-        prog="python -m tiny_gpt.train",
-        description="Train the arithmetic GPT from its seed-42 random weights.",
-    )
+    result = CommandParser("tiny_gpt.train", "Train the arithmetic GPT from its seed-42 random weights.")
     add = result.add_argument
-    add("--run", type=Path, default=Path("runs/default"), help="folder of the run (default: %(default)s)")
+    add("--run", type=Path, default=Path("runs/default"), help="folder of the run")
     add("--resume", action="store_true", help="go on from the folder's saved state")
+    add("--device", choices=("cpu", "cuda", "mps"), default="cpu", help="where to compute")
+    add("--threads", type=int, default=None, help="CPU threads; None is one a core")
     add(
-        "--device",
-        choices=("cpu", "cuda", "mps"),
-        default="cpu",
-        help="where to compute (default: %(default)s)",
+        "--snapshots",
+        type=int,
+        nargs="*",
+        metavar="STEP",
+        help="steps whose weights are kept too; the last one always is",
     )
-    add("--threads", type=int, default=None, help="CPU threads (default: one a core)")
-    add("--snapshots", type=int, nargs="*", default=[0], metavar="STEP", help="steps whose weights are kept")
-    add("--save-every", type=int, default=100, help="steps between saved states (default: %(default)s)")
-    add("--check-every", type=int, default=250, help="steps between accuracy checks (default: %(default)s)")
-    add("--log-every", type=int, default=25, help="steps between logged losses (default: %(default)s)")
-    add("--sample", type=int, default=2000, help="tuning problems in a check (default: %(default)s)")
+    add("--save-every", type=int, default=100, help="steps between saved states")
+    add("--check-every", type=int, default=250, help="steps between accuracy checks")
+    add("--log-every", type=int, default=25, help="steps between logged losses")
+    add("--sample", type=int, default=2000, help="tuning problems in a check")
     add("--quiet", action="store_true", help="no progress bar")
     recipe = result.add_argument_group("recipe (a resumed run keeps its own)")
-    for owner, skip in ((Recipe(), {"mix"}), (Mix(), set())):
-        for f in fields(owner):
-            if f.name not in skip:
-                value = getattr(owner, f.name)
-                many = isinstance(value, tuple)
-                recipe.add_argument(
-                    f"--{f.name.replace('_', '-')}",
-                    type=int if many else type(value),
-                    nargs="+" if many else None,
-                    default=argparse.SUPPRESS,
-                    help=f"default: {' '.join(map(str, value)) if many else value}",
-                )
+    for name, value in recipe_settings(Recipe()).items():
+        many = isinstance(value, tuple)
+        recipe.add_argument(
+            option(name),
+            type=int if many else type(value),
+            nargs="+" if many else None,
+            default=argparse.SUPPRESS,
+            help=f"(default: {' '.join(map(str, value)) if many else value})",
+        )
     return result
+
+
+def recipe_settings(recipe: Recipe) -> dict[str, Any]:
+    """The fields of a recipe and of its mix side by side."""
+    own = {f.name: getattr(recipe, f.name) for f in fields(Recipe) if f.name != "mix"}
+    return {**own, **{f.name: getattr(recipe.mix, f.name) for f in fields(Mix)}}
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The recipe's settings that stand on the command line."""
+    given = {name: value for name, value in vars(options).items() if name in recipe_settings(Recipe())}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def recipe_from(options: argparse.Namespace) -> Recipe:
     """The default recipe with the settings that were given."""
-    given = vars(options)
-    mix = {f.name: given[f.name] for f in fields(Mix) if f.name in given}
-    if "ranges" in mix:
-        mix["ranges"] = tuple(mix["ranges"])
-    settings = {f.name: given[f.name] for f in fields(Recipe) if f.name in given}
-    return Recipe(**settings, mix=Mix(**mix))
+    given = given_settings(options)
+    mix = Mix(**{f.name: given.pop(f.name) for f in fields(Mix) if f.name in given})
+    return Recipe(**given, mix=mix)
 
 
 def check_options(options: argparse.Namespace) -> None:
     """Raise `CommandError` for a setting that can not work."""
-    recipe = recipe_from(options)
-    at_least_one = {
-        "steps": recipe.steps,
-        "batch-size": recipe.batch_size,
-        "save-every": options.save_every,
-        "check-every": options.check_every,
-        "log-every": options.log_every,
-        "sample": options.sample,
-        "threads": options.threads or 1,
-    }
-    for name, value in at_least_one.items():
-        if value < 1:
-            raise CommandError(f"--{name} must be at least 1, got {value}")
-    for name in ("learning_rate", "matrix_learning_rate", "clip"):
-        if not 0 < getattr(recipe, name) < math.inf:
-            raise CommandError(f"--{name.replace('_', '-')} must be above 0, got {getattr(recipe, name)}")
-    if recipe.matrix_optimizer not in ("muon", "adamw"):
-        raise CommandError(f"--matrix-optimizer must be muon or adamw, got {recipe.matrix_optimizer}")
+    settings = {**vars(options), **recipe_settings(recipe_from(options))}
+    for name, (low, high) in RANGES.items():
+        values = settings[name] if isinstance(settings[name], tuple) else (settings[name],)
+        for value in values:
+            if value is not None and not low <= value <= high:
+                raise CommandError(f"{option(name)} must be from {low:g} to {high:g}, got {value}")
+    if settings["near"] + settings["nines"] > 100:
+        raise CommandError("--near and --nines are per cents of one whole; together they must not exceed 100")
+    if settings["matrix_optimizer"] not in ("muon", "adamw"):
+        raise CommandError(f"--matrix-optimizer must be muon or adamw, got {settings['matrix_optimizer']}")
     if options.device == "cuda" and not torch.cuda.is_available():
         raise CommandError("--device cuda: torch finds no CUDA device here; use --device cpu")
     if options.device == "mps" and not torch.backends.mps.is_available():
         raise CommandError("--device mps: torch finds no Apple GPU here; use --device cpu")
+
+
+def start_or_resume(options: argparse.Namespace) -> Run:
+    """A new run, or the one that the folder holds. Raises `CommandError` when both are asked for."""
+    state = options.run / "state.safetensors"
+    if not options.resume:
+        if state.exists():
+            raise CommandError(
+                f"{options.run} already holds a run; add --resume to go on, or choose another --run"
+            )
+        run = Run(recipe_from(options), options.device)
+        run.snapshots = [0]
+    else:
+        run = Run.load(state, options.device)
+        own = recipe_settings(run.recipe)
+        for name, value in given_settings(options).items():
+            if value != own[name]:
+                raise CommandError(
+                    f"{option(name)} {value}: the run in {options.run} was started with {own[name]}; "
+                    "resume without it or start a new --run"
+                )
+    if options.snapshots is not None:
+        run.snapshots = options.snapshots
+    return run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -344,22 +399,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_options(options)
     if options.threads:
         torch.set_num_threads(options.threads)
-    state = options.run / "state.safetensors"
-    if options.resume:
-        run = Run.load(state, options.device)
-        given = recipe_from(options)
-        for f in fields(Recipe):
-            if f.name in vars(options) and getattr(given, f.name) != getattr(run.recipe, f.name):
-                raise CommandError(
-                    f"--{f.name.replace('_', '-')} {getattr(given, f.name)}: the run in {options.run} was "
-                    f"started with {getattr(run.recipe, f.name)}; resume without it or start a new --run"
-                )
-    else:
-        if state.exists():
-            raise CommandError(
-                f"{options.run} already holds a run; add --resume to go on, or choose another --run"
-            )
-        run = Run(recipe_from(options), options.device)
+    run = start_or_resume(options)
     options.run.mkdir(parents=True, exist_ok=True)
     finished = train(run, options.run, options)
     write_atomically(options.run / "log.json", to_json({"recipe": run.recipe.to_dict(), "log": run.log}))
