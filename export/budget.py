@@ -149,9 +149,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = CommandParser("export.budget", "Print what each page of a built site moves, in bytes.")
     parser.add_argument("site", nargs="?", type=Path, default=ROOT / "site", help="folder of a built site")
     site = parser.parse_args(argv).site.resolve()
+    found = pages(site)
     print(f"{'bytes':<38}" + "".join(f"{name:>10}" for name in (*COLUMNS, "visit", "first use")))
     broken = []
-    for page in pages(site):
+    for page in found:
         visit, use = first_visit(page, site), first_use(page, site)
         name = page.path.relative_to(site).as_posix()
         sizes = [*(_size(visit, kind) for kind in COLUMNS), _size(visit), _size(use)]

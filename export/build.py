@@ -128,9 +128,11 @@ def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> float:
 
 def _make(folder: Path) -> None:
     checkpoints = {path.stem: path for path in published()}
-    records = {name: read_record(path) for name, path in checkpoints.items()}
+    records = {name: _record(path) for name, path in checkpoints.items()}
     models = {name: load_model(path) for name, path in checkpoints.items()}
     initial, trained = min(models), max(models)
+    if "operands_0_to_99" not in records[trained]:
+        raise ExportError(f"{trained}.json lacks operands_0_to_99; make it by python -m tiny_gpt.publish")
     for kind in ("models", "runtime", "onnx"):
         (folder / kind).mkdir(parents=True)
 
@@ -197,6 +199,17 @@ def _make(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(to_json(manifest))
     (folder / "golden.json").write_bytes(to_json(golden))
     (folder / "facts.json").write_bytes(to_json(facts))
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """The JSON of a published checkpoint, with the results that `tiny_gpt.publish` adds."""
+    record = read_record(path)
+    missing = {"step", "problems_seen", "held_out_loss", "held_out"} - record.keys()
+    if missing:
+        raise ExportError(
+            f"{path.stem}.json lacks {', '.join(sorted(missing))}; make it by python -m tiny_gpt.publish"
+        )
+    return record
 
 
 def _ship(data: bytes, folder: Path, kind: str, name: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from export.walk import SHOWN_NUMBERS, WALK_TEXT
 from tiny_gpt.data import HELD_OUT, HELD_OUT_PARTS, SPLIT_PARTS, TUNING_PARTS, problems_in
+from tiny_gpt.evaluate import exact_percent
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import INITIAL_STD, TinyArithmeticGPT
 from tiny_gpt.prompt import LONGEST_PREFIX
@@ -128,8 +129,9 @@ def held_out_table(rows: list[dict[str, Any]]) -> str:
         if row["carries"] is None:
             name = {"+": "a + b", "-": "a − b"}[row["operation"]]
             digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
-            share = 10_000 * row["right"] // row["problems"] / 100  # rounded down: 100 % means all
-            lines.append(f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {share:.2f} % |")
+            lines.append(
+                f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {exact_percent(row):.2f} % |"
+            )
     return "\n".join(lines)
 
 

@@ -3,10 +3,13 @@
 The file takes `ids`, int64 [batch, positions], both of any size the model
 permits, and gives the logits and what lies on the way to them. Weights are
 stored as float16 and cast once when the session starts; checkpoints are rounded
-to float16 before they are published, so the cast restores them exactly.
+to float16 before they are published, so the cast restores them exactly. Between
+them and the outputs, which are float32, everything is float64 like the loaded
+checkpoint, apart from erf, which onnxruntime has in float32 alone.
 """
 
 import logging
+import math
 import warnings
 
 import numpy as np
@@ -59,7 +62,8 @@ class NamedOutputs(nn.Module):
             x = after_attention + block.feed_forward(block.feed_forward_norm(after_attention))
             between += [weights, after_attention, x]
         final_hidden = model.final_norm(x)
-        return (model.lm_head(final_hidden), *between, final_hidden)
+        outputs = (model.lm_head(final_hidden), *between, final_hidden)
+        return tuple(values.float() for values in outputs)
 
 
 def trace(config: ModelConfig) -> onnx.ModelProto:
@@ -68,7 +72,7 @@ def trace(config: ModelConfig) -> onnx.ModelProto:
     Traced from random weights, all different, so that each stored matrix can be
     told from the others and none is merged with an equal one.
     """
-    model = TinyArithmeticGPT(config)
+    model = TinyArithmeticGPT(config).double()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -76,6 +80,7 @@ def trace(config: ModelConfig) -> onnx.ModelProto:
     proto = _torch_export(model)
     _name_weights(proto, model)
     _strip(proto)
+    _write_out_gelu(proto)
     onnx.checker.check_model(proto)
     return proto
 
@@ -97,10 +102,10 @@ def fill(graph: onnx.ModelProto, model: TinyArithmeticGPT) -> onnx.ModelProto:
         if tensor.name.endswith(TRANSPOSED):
             values = values.T
         stored = values.astype(np.float16)
-        if not np.array_equal(stored.astype(np.float32), values):
+        if not np.array_equal(stored.astype(values.dtype), values):
             raise ValueError(f"{name} holds numbers that float16 can not store exactly; round them first")
         casts.append(
-            helper.make_node("Cast", [f"{tensor.name}.float16"], [tensor.name], to=onnx.TensorProto.FLOAT)
+            helper.make_node("Cast", [f"{tensor.name}.float16"], [tensor.name], to=onnx.TensorProto.DOUBLE)
         )
         tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(stored), f"{tensor.name}.float16"))
     nodes = [*casts, *proto.graph.node]
@@ -174,3 +179,30 @@ def _strip(proto: onnx.ModelProto) -> None:
         node.ClearField("name")
     proto.graph.ClearField("value_info")
     proto.graph.name = "tiny_gpt"
+
+
+def _write_out_gelu(proto: onnx.ModelProto) -> None:
+    """Replace GELU(x) by x * (0.5 + 0.5 * erf(x / sqrt(2))), erf alone in float32."""
+    for name, value in (("sqrt_2", math.sqrt(2)), ("half", 0.5)):
+        proto.graph.initializer.append(numpy_helper.from_array(np.array(value), name))
+    nodes = []
+    for node in proto.graph.node:
+        if node.op_type != "Gelu":
+            nodes.append(node)
+            continue
+        x, y = node.input[0], node.output[0]
+        for kind, inputs, output, to in (
+            ("Div", [x, "sqrt_2"], "scaled", None),
+            ("Cast", ["scaled"], "scaled32", onnx.TensorProto.FLOAT),
+            ("Erf", ["scaled32"], "erf32", None),
+            ("Cast", ["erf32"], "erf", onnx.TensorProto.DOUBLE),
+            ("Mul", ["erf", "half"], "half_erf", None),
+            ("Add", ["half_erf", "half"], "share", None),
+            ("Mul", [x, "share"], "", None),
+        ):
+            own = [i if i in (x, "sqrt_2", "half") else f"{y}.{i}" for i in inputs]
+            nodes.append(helper.make_node(kind, own, [f"{y}.{output}" if output else y]))
+            if to is not None:
+                nodes[-1].attribute.append(helper.make_attribute("to", to))
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)

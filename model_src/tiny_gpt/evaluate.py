@@ -126,6 +126,11 @@ def evaluate(model: TinyArithmeticGPT, split: str = HELD_OUT, progress: bool = F
     }
 
 
+def exact_percent(row: dict[str, Any]) -> float:
+    """Per cent of a row's problems that are right, rounded down to two decimals: 100 means all."""
+    return 10_000 * row["right"] // row["problems"] / 100
+
+
 def printed(result: dict[str, Any]) -> str:
     """The result as the text that the command prints."""
     lines = [f"{result['split']} problems, exact match by greedy decoding", ""]
@@ -133,10 +138,9 @@ def printed(result: dict[str, Any]) -> str:
     for row in result["table"]:
         digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
         carries = "all" if row["carries"] is None else row["carries"]
-        share = 100 * row["right"] / row["problems"]
         lines.append(
             f"{row['operation']:<3} {digits:<15} {carries:<7} {row['problems']:>9,} {row['right']:>8,} "
-            f"{share:>7.2f} %"
+            f"{exact_percent(row):>7.2f} %"
         )
     small = result["operands_0_to_99"]
     lines += ["", f"operands 0 to 99, both operations: {small['right']:,} of {small['problems']:,} right"]

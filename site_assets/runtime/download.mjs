@@ -8,7 +8,8 @@ const GZIP_MAGIC = [0x1f, 0x8b];
  *
  * A host that sets Content-Encoding by itself delivers the bytes unpacked already;
  * then they are used as they are. gzip carries a checksum and a length, so a file
- * that is cut or changed is found when it is unpacked.
+ * that is cut or changed is found when it is unpacked. The damaged copy may come from
+ * the browser's cache, so a second request goes past it.
  *
  * @param {string} url
  * @param {{bytes: number, raw_bytes: number}} entry sizes from the manifest
@@ -17,24 +18,32 @@ const GZIP_MAGIC = [0x1f, 0x8b];
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function download(url, entry, what, onProgress) {
-  const packed = await fetchBytes(url, what, onProgress);
-  const isPacked = GZIP_MAGIC.every((byte, index) => packed[index] === byte);
-  const bytes = isPacked ? await gunzip(packed, what) : packed;
-  if (bytes.length !== entry.raw_bytes) throw pageError("damaged", { what });
-  return bytes;
+  let damage;
+  for (const cache of /** @type {const} */ (["default", "reload"])) {
+    const packed = await fetchBytes(url, cache, what, onProgress);
+    const isPacked = GZIP_MAGIC.every((byte, index) => packed[index] === byte);
+    try {
+      const bytes = isPacked ? await gunzip(packed) : packed;
+      if (bytes.length === entry.raw_bytes) return bytes;
+    } catch (cause) {
+      damage = cause;
+    }
+  }
+  throw pageError("damaged", { what }, damage);
 }
 
 /**
  * @param {string} url
+ * @param {"default" | "reload"} cache
  * @param {string} what
  * @param {(loaded: number) => void} onProgress
  */
-async function fetchBytes(url, what, onProgress) {
+async function fetchBytes(url, cache, what, onProgress) {
   let response;
   const chunks = [];
   let loaded = 0;
   try {
-    response = await fetch(url);
+    response = await fetch(url, { cache });
     if (response.ok && response.body) {
       const reader = response.body.getReader();
       for (;;) {
@@ -52,17 +61,10 @@ async function fetchBytes(url, what, onProgress) {
   return join(chunks, loaded);
 }
 
-/**
- * @param {Uint8Array<ArrayBuffer>} packed
- * @param {string} what
- */
-async function gunzip(packed, what) {
-  try {
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-  } catch (cause) {
-    throw pageError("damaged", { what }, cause);
-  }
+/** @param {Uint8Array<ArrayBuffer>} packed */
+async function gunzip(packed) {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /**
