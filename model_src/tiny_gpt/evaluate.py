@@ -24,10 +24,11 @@ from tiny_gpt.data import (
     Problems,
     all_problems,
     encode_rows,
+    inputs_and_targets,
     problems_in,
 )
 from tiny_gpt.generate import greedy_rows
-from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
 from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
 
 SMALL_OPERAND = 99
@@ -59,7 +60,6 @@ def answer_rows(problems: Problems) -> np.ndarray:
 # --8<-- [end:exact]
 
 
-@torch.inference_mode()
 def predicted_exactly(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> np.ndarray:
     """The same verdict as `answered_exactly` from one pass a problem: bool [N].
 
@@ -67,17 +67,30 @@ def predicted_exactly(model: TinyArithmeticGPT, problems: Problems, batch_size: 
     highest score. Greedy decoding writes the answer exactly when that holds.
     Ties aside, both agree; a test compares them.
     """
+    return one_pass(model, problems, batch_size)[1]
+
+
+@torch.inference_mode()
+def one_pass(
+    model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048
+) -> tuple[float, np.ndarray]:
+    """The mean next-token loss in nats over all targets, and the verdicts of `predicted_exactly`."""
     rows = encode_rows(problems)
     device = model.token_embedding.weight.device
     right = np.empty(len(problems), dtype=bool)
+    total, targets_seen = 0.0, 0
     for start in range(0, len(problems), batch_size):
         ids = torch.from_numpy(rows[start : start + batch_size]).to(device)
-        inputs, targets = ids[:, :-1], ids[:, 1:]
+        inputs, targets = inputs_and_targets(ids)
+        logits = model(inputs)
+        is_target = targets != PAD_ID
+        count = int(is_target.sum())
+        total += next_token_loss(logits, targets).item() * count
+        targets_seen += count
         in_answer = (inputs == CharacterTokenizer.token_id("=")).cumsum(dim=1) > 0
-        matters = in_answer & (targets != PAD_ID)
-        hits = (model(inputs).argmax(dim=-1) == targets) | ~matters
+        hits = (logits.argmax(dim=-1) == targets) | ~(in_answer & is_target)
         right[start : start + batch_size] = hits.all(dim=1).cpu().numpy()
-    return right
+    return total / targets_seen, right
 
 
 # --8<-- [start:table]

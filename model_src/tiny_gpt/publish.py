@@ -18,10 +18,9 @@ from tqdm import tqdm
 
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, read_record, save_model, to_json, write_atomically
 from tiny_gpt.command import CommandError, CommandParser, run_command
-from tiny_gpt.data import HELD_OUT, Problems, encode_rows, inputs_and_targets, problems_in
-from tiny_gpt.evaluate import evaluate, predicted_exactly, table
-from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
-from tiny_gpt.tokenizer import PAD_ID
+from tiny_gpt.data import HELD_OUT, problems_in
+from tiny_gpt.evaluate import evaluate, one_pass, table
+from tiny_gpt.model import TinyArithmeticGPT
 
 GREEDY = "greedy decoding"
 ONE_PASS = "one pass: every answer token and EOS has the highest score"
@@ -35,29 +34,15 @@ def round_to_float16(model: TinyArithmeticGPT) -> TinyArithmeticGPT:
     return model
 
 
-@torch.inference_mode()
-def mean_loss(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> float:
-    """Mean next-token loss in nats over all targets of `problems` that are not PAD."""
-    total, targets_seen = 0.0, 0
-    for start in range(0, len(problems), batch_size):
-        rows = torch.from_numpy(encode_rows(problems[start : start + batch_size]))
-        inputs, targets = inputs_and_targets(rows)
-        count = int((targets != PAD_ID).sum())
-        total += next_token_loss(model(inputs), targets).item() * count
-        targets_seen += count
-    return total / targets_seen
-
-
 def results(model: TinyArithmeticGPT, is_last: bool) -> dict[str, Any]:
     """Held-out loss and table; the last checkpoint is measured by real greedy decoding."""
     held_out = problems_in(HELD_OUT)
-    loss = round(mean_loss(model, held_out), 6)
+    loss, right = one_pass(model, held_out)
     if not is_last:
-        right = predicted_exactly(model, held_out)
-        return {"held_out_loss": loss, "method": ONE_PASS, "held_out": table(held_out, right)}
+        return {"held_out_loss": round(loss, 6), "method": ONE_PASS, "held_out": table(held_out, right)}
     measured = evaluate(model, progress=True)
     return {
-        "held_out_loss": loss,
+        "held_out_loss": round(loss, 6),
         "method": GREEDY,
         "held_out": measured["table"],
         "operands_0_to_99": measured["operands_0_to_99"],

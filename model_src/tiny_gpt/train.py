@@ -55,6 +55,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "learning_rate": (1e-9, 10),
     "warmup_steps": (0, 10**9),
     "final_fraction": (0, 1),
+    "restart_step": (0, 10**9),
+    "restart_fraction": (0, 1),
     "weight_decay": (0, 10),
     "beta1": (0, 0.9999),
     "beta2": (0, 0.999999),
@@ -78,13 +80,15 @@ RANGES: dict[str, tuple[float, float]] = {
 class Recipe:
     """All settings that decide which weights come out; units in the comments."""
 
-    steps: int = 12000  # updates of the weights
+    steps: int = 14000  # updates of the weights
     batch_size: int = 512  # problems a step
     matrix_optimizer: str = "muon"  # for the 8 matrices inside the blocks: muon or adamw
     matrix_learning_rate: float = 0.02  # theirs, the highest, after the warm-up
     learning_rate: float = 3e-3  # of all other parameters (AdamW)
     warmup_steps: int = 100  # straight up from 0
-    final_fraction: float = 0.01  # the cosine ends at this share of the highest
+    final_fraction: float = 0.01  # a cosine ends at this share of the highest
+    restart_step: int = 12000  # here the rate goes up once more
+    restart_fraction: float = 0.2  # to this share of the highest, and down again
     weight_decay: float = 0.05  # on the matrices inside the blocks only
     beta1: float = 0.9
     beta2: float = 0.98
@@ -102,13 +106,18 @@ class Recipe:
 
 
 def schedule(step: int, recipe: Recipe) -> float:
-    """The share of the highest learning rate: up in a line, then half a cosine down.
+    """The share of the highest learning rate: up in a line, then half a cosine down, twice.
 
-    `step` counts from 0; the cosine ends at `final_fraction`.
+    `step` counts from 0. The second, smaller cosine is a warm restart (Loshchilov and
+    Hutter, 2017); a run that ends before `restart_step` has the first alone.
     """
     warm = min(1.0, (step + 1) / max(1, recipe.warmup_steps))
-    cosine = 0.5 * (1 + math.cos(math.pi * step / recipe.steps))
-    return warm * (recipe.final_fraction + (1 - recipe.final_fraction) * cosine)
+    if step < recipe.restart_step:
+        start, end, top = 0, min(recipe.restart_step, recipe.steps), 1.0
+    else:
+        start, end, top = recipe.restart_step, recipe.steps, recipe.restart_fraction
+    cosine = 0.5 * (1 + math.cos(math.pi * (step - start) / max(1, end - start)))
+    return warm * (recipe.final_fraction + (top - recipe.final_fraction) * cosine)
 
 
 # --8<-- [end:recipe]

@@ -95,6 +95,17 @@ class TestSchedule:
     def test_without_warm_up_it_starts_at_the_top(self) -> None:
         assert schedule(0, Recipe(warmup_steps=0)) == 1
 
+    def test_restarts_once_and_ends_again_at_the_final_fraction(self) -> None:
+        recipe = Recipe(steps=1500, restart_step=1000, restart_fraction=0.2)
+        assert schedule(999, recipe) == pytest.approx(0.01, abs=1e-4)
+        assert schedule(1000, recipe) == pytest.approx(0.2)
+        assert schedule(1250, recipe) == pytest.approx((0.2 + 0.01) / 2)
+        assert schedule(1500, recipe) == pytest.approx(0.01)
+
+    def test_a_run_that_ends_before_the_restart_has_one_cosine(self) -> None:
+        alone = Recipe(steps=500, restart_step=500)
+        assert all(schedule(s, Recipe(steps=500)) == schedule(s, alone) for s in range(500))
+
     def test_both_optimizers_follow_it(self) -> None:
         run = Run(Recipe(steps=100, batch_size=4, warmup_steps=10))
         run.train_step()
