@@ -101,7 +101,9 @@ def example_facts(name: str, model: TinyArithmeticGPT) -> dict[str, str]:
         logits = next_token_logits(model, prefix)
         top = int(logits.argmax())
         facts[f"{name}.top_{key}"] = CharacterTokenizer().token_name(top)
-        facts[f"{name}.top_percent_{key}"] = f"{100 * float(logits.softmax(dim=0)[top]):.2f}"
+        # rounded down: 100 % would mean certain
+        percent = math.floor(10_000 * float(logits.softmax(dim=0)[top])) / 100
+        facts[f"{name}.top_percent_{key}"] = f"{percent:.2f}"
         rows.append(logits)
     facts[f"{name}.largest_change"] = f"{float((rows[0] - rows[1]).abs().max()):.3f}"
     facts[f"{name}.even_percent"] = f"{100 / model.config.vocab_size:.2f}"

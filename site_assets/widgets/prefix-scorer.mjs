@@ -13,7 +13,7 @@ import { probabilities, topToken } from "../runtime/scores.mjs";
 import { displayName, encode } from "../runtime/tokenizer.mjs";
 import { PLAIN_TEXT_BOX, grouped, h, ignoreComposingEnter, megabytes, uniqueId } from "./dom.mjs";
 import { LiveElement } from "./live-element.mjs";
-import { ScoreTable } from "./score-table.mjs";
+import { ScoreTable, shownProbability } from "./score-table.mjs";
 import { tokenLabel } from "./token-label.mjs";
 
 /** "Random weights. Epoch 0. 0.76 MB." or "Trained weights. Step 12,000. …" @param {string} model */
@@ -110,7 +110,7 @@ export class PrefixScorer extends LiveElement {
         { class: "scorer-top" },
         "Highest score: ",
         tokenLabel(top),
-        ` with logit ${last[top].toFixed(4)} and probability ${(100 * shares[top]).toFixed(2)} %.`,
+        ` with logit ${last[top].toFixed(4)} and probability ${shownProbability(shares[top])}.`,
       ),
       ...unseenOperands(text).map((warning) => h("p", { class: "live-warning" }, warning)),
       this.#table.element,

@@ -13,7 +13,7 @@ const COLUMNS = [
 ];
 
 /** Six decimals, or powers of ten where six decimals would show nothing. @param {number} p */
-function shownProbability(p) {
+export function shownProbability(p) {
   return p >= 0.000001 ? p.toFixed(6) : p.toExponential(2);
 }
 

@@ -123,7 +123,7 @@ def test_example_facts_are_what_the_model_says(
     rows = {key: next_token_logits(models[name], text) for key, text in (("1", "1+1="), ("2", "1+2="))}
     for key, row in rows.items():
         share = 100 * float(torch.softmax(row, dim=0).max())
-        assert float(facts[f"{role}.top_percent_1_plus_{key}"]) == pytest.approx(share, abs=0.006)
+        assert 0 <= share - float(facts[f"{role}.top_percent_1_plus_{key}"]) < 0.01, "rounded down"
     change = float((rows["1"] - rows["2"]).abs().max())
     assert float(facts[f"{role}.largest_change"]) == pytest.approx(change, abs=0.0006)
 
