@@ -128,8 +128,8 @@ def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> float:
 
 def _make(folder: Path) -> None:
     checkpoints = {path.stem: path for path in published()}
-    records = {name: _record(path) for name, path in checkpoints.items()}
     models = {name: load_model(path) for name, path in checkpoints.items()}
+    records = {name: _record(path) for name, path in checkpoints.items()}
     initial, trained = min(models), max(models)
     if "operands_0_to_99" not in records[trained]:
         raise ExportError(f"{trained}.json lacks operands_0_to_99; make it by python -m tiny_gpt.publish")

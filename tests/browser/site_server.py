@@ -12,8 +12,9 @@ from fnmatch import fnmatch
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 PREFIX = "/a/b/course/"
 LONGEST_WAIT = 60  # seconds, for what should take a moment
@@ -36,7 +37,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.request_entry = Request(self.path.partition("?")[0])
-        self.wfile = _CountingWriter(self.wfile, self.request_entry)
+        self.wfile = cast(BufferedIOBase, _CountingWriter(self.wfile, self.request_entry))
         with self.server.quiet:
             self.server.requests.append(self.request_entry)
             self.server.active += 1

@@ -122,7 +122,7 @@ def test_failure_after_leaving_the_page(
     open_page: OpenPage, site: Site, random_model: TinyArithmeticGPT
 ) -> None:
     held = Held()
-    site.server.fail("assets/models/*", lambda handler: (held(handler), handler.close_connection)[0])
+    site.server.fail(MODEL, held)
     page = open_page(rough=True)
     Scorer(page).submit("12+34=")
     Scorer(page).wait("loading")

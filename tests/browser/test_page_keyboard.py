@@ -28,7 +28,7 @@ FOCUSED = """
 def tab_through(page: Page, part: LivePart) -> list[str]:
     """Press Tab from the page's start; names of the stops inside `part`, in order."""
     part.root.evaluate("root => { root.tabIndex = -1; root.focus(); root.removeAttribute('tabindex'); }")
-    names = []
+    names: list[str] = []
     for _ in range(40):
         page.keyboard.press("Tab")
         focused: dict[str, Any] = page.evaluate(FOCUSED)

@@ -1,7 +1,7 @@
 """Visits: hard load and instant navigation, what is downloaded when, and how much."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from built_site import CHAPTER_4, HOME, PAGES, OpenPage, Site, Watch, follow_link
 from live_parts import Scorer, Walk
@@ -50,7 +50,7 @@ def test_first_use(open_page: OpenPage, site: Site, address: str) -> None:
 def test_instant_navigation(
     open_page: OpenPage,
     site: Site,
-    watches: dict,
+    watches: dict[Page, Watch],
     trained_model: TinyArithmeticGPT,
     random_model: TinyArithmeticGPT,
 ) -> None:
