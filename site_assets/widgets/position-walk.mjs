@@ -100,7 +100,8 @@ function picker(label, count, chosen, choose) {
 export class PositionWalk extends LiveElement {
   /** @type {import("./walk-data.mjs").Walk} */
   #walk = recorded;
-  #position = recorded.text.indexOf("=") + 1;
+  #chosen = recorded.text.indexOf("=") + 1;
+  #position = this.#chosen;
   #operation = 0;
   #block = 0;
   #head = 0;
@@ -131,7 +132,7 @@ export class PositionWalk extends LiveElement {
     const hint = h(
       "p",
       { class: "live-hint" },
-      `Your own line, computed on this device with ${WEIGHTS}. The first press downloads the runtime.`,
+      `Your own line, of at most ${manifest.prompt.longest_prefix} characters, computed on this device with ${WEIGHTS}. The first press downloads the runtime. The numbers above follow.`,
     );
     this.replaceChildren(this.#stage, form, hint, this.feedback);
     this.#draw();
@@ -176,7 +177,7 @@ export class PositionWalk extends LiveElement {
   /** @param {import("./walk-data.mjs").Walk} walk */
   #use(walk) {
     this.#walk = walk;
-    this.#position = Math.min(this.#position, walk.positions.length - 1);
+    this.#position = Math.min(this.#chosen, walk.positions.length - 1);
     this.#stage.hidden = false;
     this.#draw();
   }
@@ -196,6 +197,7 @@ export class PositionWalk extends LiveElement {
         positions.map(({ token_id: id }, index) => [`${index} `, tokenLabel(id)]),
         this.#position,
         (index) => {
+          this.#chosen = index;
           this.#position = index;
           this.#drawPanel();
         },

@@ -104,7 +104,7 @@ export class PrefixScorer extends LiveElement {
     const length = `${text.length} ${text.length === 1 ? "character" : "characters"}`;
     this.#table.fill(last, shares);
     this.#results.replaceChildren(
-      h("p", { class: "scorer-echo" }, "Scored: ", h("code", {}, `"${text}"`), ` (${length}, ${text.length + 1} tokens with BOS)`),
+      h("p", { class: "scorer-echo" }, "Scored: ", h("code", {}, `"${text}"`), ` (${length}, ${text.length + 1} ${text.length ? "tokens" : "token"} with BOS)`),
       h(
         "p",
         { class: "scorer-top" },
