@@ -27,7 +27,7 @@ from tiny_gpt.data import (
     inputs_and_targets,
     problems_in,
 )
-from tiny_gpt.generate import greedy_rows
+from tiny_gpt.generate import LONGEST_ANSWER, greedy_rows
 from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
 from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
 
@@ -49,7 +49,7 @@ def answer_rows(problems: Problems) -> np.ndarray:
     """What follows `=` when all is right: answer, EOS, PAD; int64 [N, 5]."""
     rows = encode_rows(problems)
     start = (rows == CharacterTokenizer.token_id("=")).argmax(axis=1) + 1
-    places = start[:, None] + np.arange(5)
+    places = start[:, None] + np.arange(LONGEST_ANSWER)
     return np.where(
         places < rows.shape[1],
         np.take_along_axis(rows, np.minimum(places, rows.shape[1] - 1), axis=1),

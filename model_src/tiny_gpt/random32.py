@@ -1,11 +1,11 @@
-"""One small random generator, the same in Python and in JavaScript.
+"""One small random generator that any language can repeat.
 
 It is counter-based: draw number `i` of a seed is a pure function of both, so a
 stream is resumed by remembering one integer, and any draw can be checked alone.
 The mixing step is "lowbias32" by Chris Wellons (hash-prospector, public domain);
 the counter walks by the golden-ratio constant as in SplitMix (Steele, Lea and
-Flood, 2014). `site_assets/runtime/random32.mjs` repeats it, and the golden
-cases compare the two draw by draw.
+Flood, 2014). It needs 32-bit integer operations alone, so a few lines of JavaScript
+can draw the same numbers.
 """
 
 import numpy as np
