@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from export.build import GENERATED, ROOT, ExportError, build
-from export.site_files import read_manifest
+from export.build import GENERATED, ROOT, build
+from export.shipping import ExportError
+from export.site_files import read_manifest, shipped_entries
 from tiny_gpt.command import CommandError, CommandParser, run_command
 
 
@@ -19,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{GENERATED.relative_to(ROOT)}: {'made' if made else 'up to date'}")
     manifest = read_manifest()
     print(f"{'file':<40} {'gzip bytes':>11} {'bytes':>11}  largest difference from PyTorch")
-    for entry in (manifest["runtime"]["wasm"], *manifest["models"].values()):
+    for entry in shipped_entries(manifest):
         gap = f"{entry['largest_difference']:.1e}" if "largest_difference" in entry else ""
         print(f"{entry['file']:<40} {entry['bytes']:>11,} {entry['raw_bytes']:>11,}  {gap}")
     return 0

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from export.build import ROOT
+from export.site_files import ENTRY
 from tiny_gpt.command import CommandError, CommandParser, run_command
 
 FIRST_VISIT_LIMIT = 600_000
@@ -34,6 +35,7 @@ class Page(HTMLParser):
         self.path = path
         self.loads: list[str] = []  # addresses of style sheets, icons, scripts and pictures
         self.models: list[str | None] = []  # the attribute `model` of each live part
+        self.elements: set[str] = set()  # the live parts' names
         self.theme: dict[str, Any] = {}  # what the theme's script is told
         self._in_theme = False
         self.feed(path.read_text(encoding="utf-8"))
@@ -47,6 +49,7 @@ class Page(HTMLParser):
             self.loads.append(attributes["src"] or "")
         if "-" in tag:  # a custom element
             self.models.append(attributes.get("model"))
+            self.elements.add(tag)
 
     def handle_data(self, data: str) -> None:
         if self._in_theme:
@@ -73,6 +76,9 @@ def first_visit(page: Page, site: Path) -> set[Path]:
     files = {page.path}
     for address in addresses:
         files |= _with_imports(_file(page.path, address, site), site)
+    for entry in [path for path in files if path.name == ENTRY]:
+        for element in page.elements:
+            files |= _with_imports(_file(entry, f"widgets/{element}.mjs", site), site)
     return files
 
 
@@ -94,8 +100,9 @@ def first_use(page: Page, site: Path) -> set[Path]:
     named = [models[manifest.get(name, name)] for name in page.models if name]
     candidates = named if len(named) == len(page.models) else list(models.values())
     model = max(candidates, key=lambda entry: int(entry["bytes"]))
+    graph = max(manifest["graphs"][model["size"]].values(), key=lambda entry: int(entry["bytes"]))
     assets = manifest_module.parents[2]
-    shipped = {assets / entry["file"] for entry in (manifest["runtime"]["wasm"], model)}
+    shipped = {assets / entry["file"] for entry in (manifest["runtime"]["wasm"], model, graph)}
     vendor = set((manifest_module.parents[1] / "vendor").glob("*.mjs"))
     for path in shipped:
         if not path.is_file():

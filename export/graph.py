@@ -1,11 +1,15 @@
-"""One trained model to one ONNX file whose inner values have names.
+"""A form of the model to an ONNX graph, and a graph with weights to an ONNX file.
 
-The file takes `ids`, int64 [batch, positions], both of any size the model
-permits, and gives the logits and what lies on the way to them. Weights are
-stored as float16 and cast once when the session starts; checkpoints are rounded
-to float16 before they are published, so the cast restores them exactly. Between
-them and the outputs, which are float32, everything is float64 like the loaded
-checkpoint, apart from erf, which onnxruntime has in float32 alone.
+Every graph takes `ids`, int64 [batch, positions], both of any size the model
+permits. Weights are stored as float16 and cast once when the session starts;
+checkpoints are rounded to float16 before they are published, so the cast restores
+them exactly. Between them and the outputs, which are float32, a float64 form
+computes like the loaded checkpoint, apart from erf, which onnxruntime has in
+float32 alone.
+
+The site ships a graph and the weights as two files, since all graphs of a
+checkpoint share its weights. The bytes of one after the other are the ONNX file:
+protobuf merges a message that is written twice, repeated fields by appending.
 """
 
 import logging
@@ -16,71 +20,32 @@ import numpy as np
 import onnx
 import torch
 from onnx import helper, numpy_helper
-from torch import Tensor, nn
 
+from export.forms import IDS, WANTED, Form, NamedOutputs
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
 
 OPSET = 20
 TRANSPOSED = ".transposed"
-INPUT_NAME = "ids"
+FLOAT16 = ".float16"
 
 
-def output_names(n_layers: int) -> list[str]:
-    """The outputs of the graph in order."""
-    names = ["logits", "token_rows", "position_rows", "embeddings"]
-    for block in range(1, n_layers + 1):
-        names += [
-            f"block_{block}_attention_weights",
-            f"block_{block}_after_attention",
-            f"block_{block}_output",
-        ]
-    return [*names, "final_hidden"]
-
-
-class NamedOutputs(nn.Module):
-    """The model's own parts in the model's own order, with the values between them returned.
-
-    Checks on the input stay outside: this is what is traced.
-    """
-
-    def __init__(self, model: TinyArithmeticGPT) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
-        """[B, T] to the tensors of `output_names`."""
-        model = self.model
-        token_rows = model.token_embedding(ids)
-        position_rows = model.position_embedding(torch.arange(ids.shape[1]))
-        x = token_rows + position_rows
-        between = [token_rows, position_rows, x]
-        for block in model.blocks:
-            query, key, value = block.attention.queries_keys_values(block.attention_norm(x))
-            weights = block.attention.weights(query, key)
-            after_attention = x + block.attention.mix(weights, value)
-            x = after_attention + block.feed_forward(block.feed_forward_norm(after_attention))
-            between += [weights, after_attention, x]
-        final_hidden = model.final_norm(x)
-        outputs = (model.lm_head(final_hidden), *between, final_hidden)
-        return tuple(values.float() for values in outputs)
-
-
-def trace(config: ModelConfig) -> onnx.ModelProto:
-    """The graph of every model of this configuration, its weights named after the parameters.
+def trace(config: ModelConfig, form: type[Form] = NamedOutputs) -> onnx.ModelProto:
+    """The graph of a form for every model of this configuration, its weights named after the parameters.
 
     Traced from random weights, all different, so that each stored matrix can be
     told from the others and none is merged with an equal one.
     """
-    model = TinyArithmeticGPT(config).double()
+    model = TinyArithmeticGPT(config).to(form.dtype)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(generator=generator)
-    proto = _torch_export(model)
+    proto = _torch_export(form(model), config)
     _name_weights(proto, model)
     _strip(proto)
-    _write_out_gelu(proto)
+    if form.dtype == torch.float64:
+        _write_out_gelu(proto)
     onnx.checker.check_model(proto)
     return proto
 
@@ -104,10 +69,8 @@ def fill(graph: onnx.ModelProto, model: TinyArithmeticGPT) -> onnx.ModelProto:
         stored = values.astype(np.float16)
         if not np.array_equal(stored.astype(values.dtype), values):
             raise ValueError(f"{name} holds numbers that float16 can not store exactly; round them first")
-        casts.append(
-            helper.make_node("Cast", [f"{tensor.name}.float16"], [tensor.name], to=onnx.TensorProto.DOUBLE)
-        )
-        tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(stored), f"{tensor.name}.float16"))
+        casts.append(helper.make_node("Cast", [tensor.name + FLOAT16], [tensor.name], to=tensor.data_type))
+        tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(stored), tensor.name + FLOAT16))
     nodes = [*casts, *proto.graph.node]
     del proto.graph.node[:]
     proto.graph.node.extend(nodes)
@@ -115,20 +78,34 @@ def fill(graph: onnx.ModelProto, model: TinyArithmeticGPT) -> onnx.ModelProto:
     return proto
 
 
-def _torch_export(model: TinyArithmeticGPT) -> onnx.ModelProto:
+def split_file(proto: onnx.ModelProto) -> tuple[bytes, bytes]:
+    """A filled graph as two pieces whose bytes, one after the other, are an ONNX file: graph, weights."""
+    graph, weights = onnx.ModelProto(), onnx.ModelProto()
+    graph.CopyFrom(proto)
+    del graph.graph.initializer[:]
+    for tensor in proto.graph.initializer:
+        piece = weights if tensor.name.endswith(FLOAT16) else graph
+        piece.graph.initializer.append(tensor)
+    weights.graph.initializer.sort(key=lambda tensor: tensor.name)
+    return graph.SerializeToString(deterministic=True), weights.SerializeToString(deterministic=True)
+
+
+def _torch_export(form: Form, config: ModelConfig) -> onnx.ModelProto:
+    example = form.example(config)
     batch = torch.export.Dim("batch", min=1)
-    positions = torch.export.Dim("positions", min=1, max=model.config.context_length)
+    positions = torch.export.Dim("positions", min=1, max=config.context_length)
+    sizes = {IDS: {0: batch, 1: positions}, WANTED: {0: torch.export.Dim("wanted", min=1)}}
     noisy = logging.getLogger("torch.onnx")
     level, noisy.level = noisy.level, logging.ERROR
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             program = torch.onnx.export(
-                NamedOutputs(model).eval(),
-                (torch.ones(2, 5, dtype=torch.long),),
-                input_names=[INPUT_NAME],
-                output_names=output_names(model.config.n_layers),
-                dynamic_shapes=({0: batch, 1: positions},),
+                form.eval(),
+                example,
+                input_names=list(form.inputs),
+                output_names=form.outputs(config.n_layers),
+                dynamic_shapes=tuple(sizes.get(name) for name in form.inputs),
                 opset_version=OPSET,
                 dynamo=True,
                 verbose=False,

@@ -9,8 +9,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-from export.build import GENERATED, ExportError, build
+from export.build import GENERATED, build
 from export.facts import FactError, fill_placeholders
+from export.shipping import ExportError
 from export.site_files import ENTRY, STYLES, code_folder, site_files
 from tiny_gpt.checkpoint import CheckpointError
 

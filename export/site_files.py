@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from export.build import GENERATED, HASH_LENGTH, ORT_FILES, ROOT, SITE_ASSETS, ort_file
+from export.build import GENERATED, ORT_FILES, ROOT, SITE_ASSETS, ort_file
+from export.shipping import HASH_LENGTH
 from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("runtime", "widgets")
@@ -46,8 +47,7 @@ def site_files() -> dict[str, Path]:
     folder = code_folder()
     files = {f"{folder}/{address}": path for address, path in code_files().items()}
     manifest = read_manifest()
-    shipped = [manifest["runtime"]["wasm"], *manifest["models"].values()]
-    for entry in shipped:
+    for entry in shipped_entries(manifest):
         files[f"assets/{entry['file']}"] = GENERATED / entry["file"]
     for path in sorted((ROOT / "model_src" / "tiny_gpt").glob("*.py")):
         files[f"downloads/tiny_gpt/{path.name}"] = path
@@ -56,6 +56,12 @@ def site_files() -> dict[str, Path]:
     for suffix in (".safetensors", ".json"):
         files[f"downloads/{trained}{suffix}"] = CHECKPOINTS / f"{trained}{suffix}"
     return files
+
+
+def shipped_entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The manifest's entries of all gzipped files: runtime, graphs, weights."""
+    graphs = [graph for forms in manifest["graphs"].values() for graph in forms.values()]
+    return [manifest["runtime"]["wasm"], *graphs, *manifest["models"].values()]
 
 
 def read_manifest() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from export.graph import NamedOutputs, output_names
+from export.forms import NamedOutputs, output_names
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
 

@@ -18,31 +18,44 @@ from tiny_gpt.checkpoint import load_model, published, to_json, write_atomically
 from tiny_gpt.command import CommandParser, add_checkpoint_argument, run_command
 from tiny_gpt.data import (
     HELD_OUT,
+    HELD_OUT_PARTS,
     OPERATIONS,
     TRAIN,
     TUNING,
+    TUNING_PARTS,
     Problems,
     all_problems,
     encode_rows,
     inputs_and_targets,
     problems_in,
+    split_parts,
 )
-from tiny_gpt.generate import LONGEST_ANSWER, greedy_rows
+from tiny_gpt.generate import LONGEST_ANSWER, greedy_answers
 from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
 from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
 
 SMALL_OPERAND = 99
+CONFIDENT = 0.9  # a wrong answer with more than this probability is a confident error
 
 
 # --8<-- [start:exact]
 def answered_exactly(model: TinyArithmeticGPT, problems: Problems, progress: bool = False) -> np.ndarray:
     """For each problem, whether greedy decoding writes the answer and then EOS: bool [N]."""
+    return graded(model, problems, progress)[0]
+
+
+def graded(
+    model: TinyArithmeticGPT, problems: Problems, progress: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The verdicts of `answered_exactly`, and the probability of what was written: bool and float64 [N]."""
     right = np.empty(len(problems), dtype=bool)
+    probability = np.empty(len(problems))
     chunk = 8192
     for start in tqdm(range(0, len(problems), chunk), disable=not progress, unit="batch"):
         part = problems[start : start + chunk]
-        right[start : start + chunk] = (greedy_rows(model, part) == answer_rows(part)).all(axis=1)
-    return right
+        written, probability[start : start + chunk] = greedy_answers(model, part)
+        right[start : start + chunk] = (written == answer_rows(part)).all(axis=1)
+    return right, probability
 
 
 def answer_rows(problems: Problems) -> np.ndarray:
@@ -126,7 +139,7 @@ def evaluate(model: TinyArithmeticGPT, split: str = HELD_OUT, progress: bool = F
     """The table of a split, and all 20,000 problems with operands 0 to 99, as plain data."""
     problems = problems_in(split)
     small = all_problems(SMALL_OPERAND)
-    small_right = answered_exactly(model, small, progress)
+    small_right, probability = graded(model, small, progress)
     wrong = [text for text, ok in zip(small.prompts(), small_right, strict=True) if not ok]
     return {
         "split": split,
@@ -136,7 +149,29 @@ def evaluate(model: TinyArithmeticGPT, split: str = HELD_OUT, progress: bool = F
             "right": int(small_right.sum()),
             "first_wrong": wrong[:20],
         },
+        "maps": maps(small, small_right, probability),
     }
+
+
+def maps(problems: Problems, right: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
+    """The counts of the two maps of chapter 8: right, wrong, wrong with p > CONFIDENT, trained on."""
+    is_trained = split_parts(problems.a, problems.b) >= HELD_OUT_PARTS + TUNING_PARTS
+    rows = []
+    for is_minus, operation in enumerate(OPERATIONS):
+        cell = problems.is_minus == bool(is_minus)
+        wrong = cell & ~right
+        rows.append(
+            {
+                "operation": operation,
+                "problems": int(cell.sum()),
+                "right": int((cell & right).sum()),
+                "wrong": int(wrong.sum()),
+                "confident_wrong": int((wrong & (probability > CONFIDENT)).sum()),
+                "in_training": int((cell & is_trained).sum()),
+                "wrong_in_training": int((wrong & is_trained).sum()),
+            }
+        )
+    return rows
 
 
 def exact_percent(row: dict[str, Any]) -> float:
@@ -159,6 +194,12 @@ def printed(result: dict[str, Any]) -> str:
     lines += ["", f"operands 0 to 99, both operations: {small['right']:,} of {small['problems']:,} right"]
     if small["first_wrong"]:
         lines.append("wrong: " + " ".join(small["first_wrong"]))
+    lines += ["", "op  problems    right    wrong  wrong, p > 0.9  in training  wrong, in training"]
+    for row in result["maps"]:
+        lines.append(
+            f"{row['operation']:<3} {row['problems']:>8,} {row['right']:>8,} {row['wrong']:>8,} "
+            f"{row['confident_wrong']:>15,} {row['in_training']:>12,} {row['wrong_in_training']:>19,}"
+        )
     return "\n".join(lines)
 
 

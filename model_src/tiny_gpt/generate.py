@@ -93,17 +93,27 @@ def generate(
 LONGEST_ANSWER = len("-999") + 1  # with EOS; "1998" is as long
 
 
-@torch.inference_mode()
 def greedy_rows(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> np.ndarray:
+    """What `greedy_answers` writes, without the probabilities: int64 [N, 5]."""
+    return greedy_answers(model, problems, batch_size)[0]
+
+
+@torch.inference_mode()
+def greedy_answers(
+    model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048
+) -> tuple[np.ndarray, np.ndarray]:
     """Real greedy decoding of many problems: what follows each prompt, int64 [N, 5].
 
     Each answer is written token by token from the prompt alone and ends at EOS;
-    after it comes PAD. Rows of one prompt length run together.
+    after it comes PAD. Rows of one prompt length run together. The second result is
+    the probability of each answer, float64 [N]: the product of its tokens' own,
+    EOS included.
     """
     rows = encode_rows(problems)
     equals_id = CharacterTokenizer.token_id("=")
     prompt_lengths = (rows == equals_id).argmax(axis=1) + 1
     written = np.full((len(problems), LONGEST_ANSWER), PAD_ID, dtype=np.int64)
+    probability = np.ones(len(problems))
     device = model.token_embedding.weight.device
     for length in np.unique(prompt_lengths):
         members = np.flatnonzero(prompt_lengths == length)
@@ -111,14 +121,15 @@ def greedy_rows(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 
             alive = members[start : start + batch_size]
             ids = torch.from_numpy(rows[alive, :length]).to(device)
             for place in range(LONGEST_ANSWER):
-                token = model(ids)[:, -1].argmax(dim=-1)
+                share, token = model(ids)[:, -1].softmax(dim=-1).max(dim=-1)
                 written[alive, place] = token.cpu().numpy()
+                probability[alive] *= share.cpu().numpy()
                 goes_on = token != EOS_ID
                 alive = alive[goes_on.cpu().numpy()]
                 if not len(alive):
                     break
                 ids = torch.cat([ids, token[:, None]], dim=1)[goes_on]
-    return written
+    return written, probability
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -59,7 +59,7 @@ class CausalSelfAttention(nn.Module):
 
     def mix(self, weights: Tensor, value: Tensor) -> Tensor:
         """Add up the values by weight, put the heads side by side, project: [B, T, W]."""
-        batch, _, positions, _ = value.shape
+        batch, _, positions, _ = weights.shape
         heads = self.weight_dropout(weights) @ value
         joined = heads.transpose(1, 2).reshape(batch, positions, -1)
         return self.output_dropout(self.projection(joined))

@@ -3,8 +3,10 @@ import { pageError } from "./messages.mjs";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 
+/** @typedef {{bytes: number, raw_bytes: number}} Sizes sizes from the manifest */
+
 /**
- * The unpacked bytes of a shipped file.
+ * A shipped file, as it was delivered and unpacked.
  *
  * A host that sets Content-Encoding by itself delivers the bytes unpacked already;
  * then they are used as they are. gzip carries a checksum and a length, so a file
@@ -12,24 +14,34 @@ const GZIP_MAGIC = [0x1f, 0x8b];
  * the browser's cache, so a second request goes past it.
  *
  * @param {string} url
- * @param {{bytes: number, raw_bytes: number}} entry sizes from the manifest
+ * @param {Sizes} entry
  * @param {string} what name of the file in an error sentence
  * @param {(loaded: number) => void} onProgress bytes as they arrive
- * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ * @returns {Promise<{packed: Uint8Array<ArrayBuffer>, bytes: Uint8Array<ArrayBuffer>}>}
  */
 export async function download(url, entry, what, onProgress) {
   let damage;
   for (const cache of /** @type {const} */ (["default", "reload"])) {
     const packed = await fetchBytes(url, cache, what, onProgress);
-    const isPacked = GZIP_MAGIC.every((byte, index) => packed[index] === byte);
     try {
-      const bytes = isPacked ? await gunzip(packed) : packed;
-      if (bytes.length === entry.raw_bytes) return bytes;
+      return { packed, bytes: await unpack(packed, entry) };
     } catch (cause) {
       damage = cause;
     }
   }
   throw pageError("damaged", { what }, damage);
+}
+
+/**
+ * The content of a delivered file; throws when it is damaged.
+ * @param {Uint8Array<ArrayBuffer>} packed
+ * @param {Sizes} entry
+ */
+export async function unpack(packed, entry) {
+  const isPacked = GZIP_MAGIC.every((byte, index) => packed[index] === byte);
+  const bytes = isPacked ? await gunzip(packed) : packed;
+  if (bytes.length !== entry.raw_bytes) throw new RangeError(`${bytes.length} bytes, not ${entry.raw_bytes}`);
+  return bytes;
 }
 
 /**

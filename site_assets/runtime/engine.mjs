@@ -6,18 +6,22 @@
  * meet what an earlier one left behind.
  */
 import { manifest } from "../generated/manifest.mjs";
-import { CourseError, pageError } from "./messages.mjs";
+import { WorkerLink } from "./worker-link.mjs";
 
 /** @typedef {{data: Float32Array, dims: number[]}} Output */
 /** @typedef {{outputs: Record<string, Output>, milliseconds: number}} RunResult */
 /** @typedef {{loaded: number, total: number}} Progress */
+/** @typedef {"plain" | "inside" | "fast"} Graph */
+/** @typedef {import("./greedy.mjs").Answer} Answer */
+/** @typedef {{graph?: Graph, switches?: number[]}} How `switches` is for the graph `inside`: 1 on, 0 off */
+/** @typedef {{prompt: number[], answer: number[]}} KnownProblem token IDs; the answer ends in EOS */
+
+/** More workers than this would crowd a phone's memory. */
+const MOST_WORKERS = 4;
 
 class Engine extends EventTarget {
-  /** @type {Worker | undefined} */
-  #worker;
-  #nextId = 0;
-  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
-  #waiting = new Map();
+  /** @type {WorkerLink | undefined} */
+  #link;
   /** @type {Map<string, number>} bytes that arrived, by file */
   #loaded = new Map();
   /** @type {Map<string, number>} compressed size of every file asked for */
@@ -41,10 +45,11 @@ class Engine extends EventTarget {
   /**
    * Download and open a model; does nothing when it is open already.
    * @param {string} model key in the manifest
+   * @param {Graph} [graph]
    * @returns {Promise<void>}
    */
-  open(model) {
-    return this.#ask({ kind: "open", model });
+  open(model, graph = "plain") {
+    return this.#ask([graph], { kind: "open", model, graph });
   }
 
   /**
@@ -52,61 +57,94 @@ class Engine extends EventTarget {
    * @param {string} model key in the manifest
    * @param {number[][]} rows
    * @param {string[]} outputs names of the graph's outputs
+   * @param {How} [how]
    * @returns {Promise<RunResult>}
    */
-  run(model, rows, outputs) {
-    return this.#ask({ kind: "run", model, rows, outputs });
+  run(model, rows, outputs, { graph = "plain", switches } = {}) {
+    return this.#ask([graph], { kind: "run", model, graph, rows, outputs, switches });
   }
 
-  /** @param {{kind: string, model: string} & Record<string, unknown>} request */
-  #ask(request) {
-    const entry = manifest.models[request.model];
-    if (!entry) throw new Error(`there is no model ${request.model} in the manifest`);
-    this.#wanted.set(manifest.runtime.wasm.file, manifest.runtime.wasm.bytes);
-    this.#wanted.set(entry.file, entry.bytes);
-    const worker = (this.#worker ??= this.#start());
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      worker.postMessage({ ...request, id });
+  /**
+   * Let the model write after prompts of any lengths, by greedy decoding.
+   * @param {string} model key in the manifest
+   * @param {number[][]} prompts token IDs
+   * @param {How} [how]
+   * @returns {Promise<Answer[]>}
+   */
+  answer(model, prompts, { graph = "plain", switches } = {}) {
+    return this.#ask([graph], { kind: "answer", model, graph, prompts, switches });
+  }
+
+  /**
+   * Grade many problems by greedy decoding, batch after batch, in several workers where the
+   * device has the cores. Ends early, without an error, when `signal` is aborted.
+   * @param {string} model key in the manifest
+   * @param {KnownProblem[][]} batches
+   * @param {(batch: number, graded: (Answer & {right: boolean})[]) => void} onBatch
+   * @param {AbortSignal} signal
+   */
+  async grade(model, batches, onBatch, signal) {
+    const waiting = batches.map((_, index) => index);
+    const request = (/** @type {number} */ batch) => ({ kind: "grade", model, problems: batches[batch] });
+    await this.open(model, "fast");
+    await this.open(model, "plain");
+    const work = async (/** @type {(batch: number) => Promise<any>} */ ask) => {
+      while (waiting.length > 0 && !signal.aborted) {
+        const batch = waiting.shift();
+        try {
+          const graded = await ask(batch);
+          if (!signal.aborted) onBatch(batch, graded);
+        } catch (error) {
+          waiting.unshift(batch);
+          throw error;
+        }
+      }
+    };
+    const ask = (/** @type {number} */ batch) => this.#ask(["fast", "plain"], request(batch));
+    const cores = Math.min(navigator.hardwareConcurrency ?? 1, MOST_WORKERS, batches.length);
+    const helpers = Array.from({ length: cores - 1 }, () => this.#hire());
+    const helped = helpers.map(async (hired) => {
+      const link = await hired.ready;
+      await work((batch) => link.ask(request(batch)));
     });
+    const [first] = await Promise.allSettled([work(ask), ...helped]);
+    for (const { end } of helpers) end();
+    if (first.status === "rejected") throw first.reason;
+    await work(ask); // what a helper that failed left behind
   }
 
-  #start() {
-    const worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module" });
-    worker.addEventListener("message", ({ data }) => this.#receive(data));
-    worker.addEventListener("error", (event) => {
-      event.preventDefault();
-      const name = navigator.onLine ? "network" : "offline";
-      this.#fail(pageError(name, { what: "the runtime" }, event.message));
-    });
-    return worker;
+  /** A further worker that is lent the files which the first one downloaded. */
+  #hire() {
+    const link = new WorkerLink(() => {}, () => {});
+    const prepare = async () => {
+      const files = await this.#link.ask({ kind: "lend" });
+      await link.ask({ kind: "take", files });
+      return link;
+    };
+    return { ready: prepare(), end: () => link.end() };
   }
 
-  /** @param {any} answer */
-  #receive(answer) {
-    if (answer.progress) {
-      const { file, loaded } = answer.progress;
-      this.#loaded.set(file, Math.min(loaded, this.#wanted.get(file) ?? loaded));
-      this.dispatchEvent(new Event("progress"));
-    } else if (answer.error) {
-      const { message, retry, detail } = answer.error;
-      this.#fail(new CourseError(message, { retry, cause: detail }));
-    } else {
-      this.#waiting.get(answer.id)?.resolve(answer.result);
-      this.#waiting.delete(answer.id);
-    }
-  }
-
-  /** End the worker and tell everybody who waits. @param {Error} error */
-  #fail(error) {
-    this.#worker?.terminate();
-    this.#worker = undefined;
-    this.#loaded.clear();
-    this.#wanted.clear();
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(error);
+  /**
+   * @param {Graph[]} graphs
+   * @param {{kind: string, model: string} & Record<string, unknown>} request
+   */
+  #ask(graphs, request) {
+    const weights = manifest.models[request.model];
+    if (!weights) throw new Error(`there is no model ${request.model} in the manifest`);
+    const forms = graphs.map((graph) => manifest.graphs[weights.size][graph]);
+    for (const { file, bytes } of [manifest.runtime.wasm, weights, ...forms]) this.#wanted.set(file, bytes);
+    this.#link ??= new WorkerLink(
+      (file, loaded) => {
+        this.#loaded.set(file, Math.min(loaded, this.#wanted.get(file) ?? loaded));
+        this.dispatchEvent(new Event("progress"));
+      },
+      () => {
+        this.#link = undefined;
+        this.#loaded.clear();
+        this.#wanted.clear();
+      },
+    );
+    return this.#link.ask(request);
   }
 }
 

@@ -94,10 +94,10 @@ function picker(label, count, chosen, choose) {
     { id, onchange: () => choose(select.selectedIndex) },
     ...Array.from({ length: count }, (_, i) => h("option", { value: i, selected: i === chosen }, i + 1)),
   );
-  return h("span", { class: "walk-picker" }, h("label", { for: id }, label), select);
+  return h("span", { class: "live-picker" }, h("label", { for: id }, label), select);
 }
 
-export class PositionWalk extends LiveElement {
+export default class PositionWalk extends LiveElement {
   /** @type {import("./walk-data.mjs").Walk} */
   #walk = recorded;
   #chosen = recorded.text.indexOf("=") + 1;

@@ -3,11 +3,12 @@
  * scores all 98 tokens that could come next, on this device.
  *
  * Attributes: `model` is `trained`, `initial` or a checkpoint's name; `prefix` is the
- * text to start with.
+ * text to start with; `link` is the name under which the page's address keeps the prefix.
  */
 import { manifest } from "../generated/manifest.mjs";
 import { engine } from "../runtime/engine.mjs";
 import { CourseError } from "../runtime/messages.mjs";
+import { readState, stateValue, writeState } from "../runtime/page-state.mjs";
 import { checkPrefix, unseenOperands } from "../runtime/prompt.mjs";
 import { probabilities, topToken } from "../runtime/scores.mjs";
 import { displayName, encode } from "../runtime/tokenizer.mjs";
@@ -25,7 +26,13 @@ function cardLine(model) {
     : `Trained weights. Step ${grouped(step)}, after ${grouped(seen)} problems. ${size}.`;
 }
 
-export class PrefixScorer extends LiveElement {
+/** A prefix from a link, when the model can read it. @param {string} text */
+function readable(text) {
+  checkPrefix(text);
+  return text;
+}
+
+export default class PrefixScorer extends LiveElement {
   #table = new ScoreTable();
   #results = h("div", { class: "scorer-results", hidden: true });
   #box = h("input", {
@@ -42,7 +49,10 @@ export class PrefixScorer extends LiveElement {
   }
 
   build() {
-    this.#box.value = this.getAttribute("prefix") ?? "";
+    /** @type {string[]} */
+    const complaints = [];
+    const state = readState(this.getAttribute("link"));
+    this.#box.value = stateValue(state, "prefix", readable, this.getAttribute("prefix") ?? "", complaints);
     const hintId = uniqueId("hint");
     this.#box.setAttribute("aria-describedby", `${hintId} ${this.errorId}`);
     ignoreComposingEnter(this.#box);
@@ -58,7 +68,8 @@ export class PrefixScorer extends LiveElement {
       { class: "live-hint", id: hintId },
       `At most ${manifest.prompt.longest_prefix} characters. Every character counts, spaces too. The text stays on this device.`,
     );
-    this.replaceChildren(form, hint, this.feedback, this.#results, this.#card, this.#details());
+    const warnings = complaints.map((sentence) => h("p", { class: "live-warning" }, sentence));
+    this.replaceChildren(...warnings, form, hint, this.feedback, this.#results, this.#card, this.#details());
     this.#card.textContent = cardLine(this.#model);
   }
 
@@ -76,6 +87,7 @@ export class PrefixScorer extends LiveElement {
       this.show("error", error.message);
       return;
     }
+    writeState(this.getAttribute("link"), { prefix: text });
     const model = this.#model;
     const score = () => engine.run(model, [encode(text)], ["logits"]);
     void this.ask(score, (answer) => this.#showScores(text, answer));

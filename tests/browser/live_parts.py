@@ -130,13 +130,13 @@ class Walk(LivePart):
               const tables = () => [...root.querySelectorAll(".walk-panel table")].map((table) =>
                 [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)));
               const pick = (label, index) => {
-                const id = [...root.querySelectorAll(".walk-picker label")]
+                const id = [...root.querySelectorAll(".live-picker label")]
                   .find((element) => element.textContent === label)?.htmlFor;
                 const select = document.getElementById(id);
                 select.selectedIndex = index;
                 select.dispatchEvent(new Event("change"));
               };
-              const choices = (label) => [...root.querySelectorAll(".walk-picker label")]
+              const choices = (label) => [...root.querySelectorAll(".live-picker label")]
                 .filter((element) => element.textContent === label)
                 .flatMap(({ htmlFor }) => [...document.getElementById(htmlFor).options]).length;
               return [...positions.querySelectorAll("input")].map((position) => {

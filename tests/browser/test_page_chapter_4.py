@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from built_site import CHAPTER_4, OpenPage, Site
-from export.graph import output_names
+from export.forms import output_names
 from export.walk import recorded_walk
 from live_parts import Scorer, Walk
 from test_page_scorer import expect_scores, shown_name

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from built_site import OpenPage, Site
-from export.build import TOLERANCE
-from export.graph import NamedOutputs, output_names
+from export.forms import NamedOutputs, output_names
+from export.models import TOLERANCE
 from live_parts import run_in_page
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import BOS_ID, CharacterTokenizer

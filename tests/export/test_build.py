@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from export import build as export_build
+from export import models as export_models
 from export.__main__ import main
-from export.build import ExportError, build
+from export.build import build
+from export.forms import NamedOutputs
+from export.shipping import ExportError
+from export.site_files import shipped_entries
 from tiny_gpt import checkpoint
 from tiny_gpt.checkpoint import LFS_POINTER, published
 
@@ -81,6 +85,7 @@ def test_the_digest_covers_code_weights_records_and_the_runtime(
 ) -> None:
     names = [
         "export/graph.py",
+        "export/facts/model.py",
         "model_src/tiny_gpt/model.py",
         "model_src/checkpoints/step-000000.json",
         "model_src/checkpoints/step-000000.safetensors",
@@ -166,7 +171,8 @@ def test_weights_that_were_not_rounded_stop_the_export(
     model.final_norm.bias.data[5] = 1 / 3
     record = {k: v for k, v in checkpoint.read_record(path).items() if k not in ("config", "sha256")}
     checkpoint.save_model(path, model, record)
-    monkeypatch.setattr(export_build, "trace", lambda config: graph)
+    monkeypatch.setattr(export_models, "FORMS", (NamedOutputs,))
+    monkeypatch.setattr(export_models, "trace", lambda config, form: graph)
     outcome = command(main)
     assert outcome.code == 1
     assert outcome.err.startswith(f"error: {path.name}: final_norm.bias holds numbers that float16")
@@ -239,7 +245,7 @@ def test_the_printed_sizes_are_the_manifests(manifest: dict[str, Any], command: 
     outcome = command(main)
     assert outcome.code == 0 and outcome.err == ""
     assert outcome.out.startswith("site_assets/generated: up to date\n")
-    for entry in (manifest["runtime"]["wasm"], *manifest["models"].values()):
+    for entry in shipped_entries(manifest):
         (line,) = [line for line in outcome.out.splitlines() if line.startswith(entry["file"])]
         assert f"{entry['bytes']:,}" in line and f"{entry['raw_bytes']:,}" in line
 

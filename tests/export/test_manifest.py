@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from export.build import GENERATED, ORT_PACKAGE, SITE_ASSETS, ort_file
+from export.forms import IDS, output_names
 from export.golden import golden_prefixes
-from export.graph import INPUT_NAME, output_names
+from export.site_files import shipped_entries
 from export.walk import DECIMALS, recorded_walk
 from tiny_gpt import prompt, tokenizer
 from tiny_gpt.checkpoint import published, sha256
@@ -57,17 +58,26 @@ def test_each_published_checkpoint_is_listed_and_no_other_file_lies_there(manife
 
 
 def test_files_have_the_sizes_hashes_and_content_that_the_manifest_says(manifest: dict[str, Any]) -> None:
-    sources = {name: GENERATED / "onnx" / f"{name}.onnx" for name in NAMES}
-    entries = {**manifest["models"], "ort": manifest["runtime"]["wasm"]}
-    for name, entry in entries.items():
+    for entry in shipped_entries(manifest):
         packed = (GENERATED / entry["file"]).read_bytes()
-        content = sources.get(name, ort_file("wasm")).read_bytes()
         assert len(packed) == entry["bytes"]
         assert sha256(packed) == entry["sha256"]
-        assert entry["file"].endswith(f"{name}-{entry['sha256'][:12]}.bin")
-        assert gzip.decompress(packed) == content
-        assert len(content) == entry["raw_bytes"]
+        assert entry["file"].endswith(f"-{entry['sha256'][:12]}.bin")
+        assert len(gzip.decompress(packed)) == entry["raw_bytes"]
         assert packed[:2] == b"\x1f\x8b" and packed[4:8] == bytes(4)  # gzip without a time stamp
+    assert content(manifest["runtime"]["wasm"]) == ort_file("wasm").read_bytes()
+
+
+def test_graph_and_weights_are_the_published_file(manifest: dict[str, Any]) -> None:
+    for name in NAMES:
+        entry = manifest["models"][name]
+        pieces = content(manifest["graphs"][entry["size"]]["plain"]) + content(entry)
+        assert (GENERATED / "onnx" / f"{name}.onnx").read_bytes() == pieces
+
+
+def content(entry: dict[str, Any]) -> bytes:
+    """What a shipped file holds."""
+    return gzip.decompress((GENERATED / entry["file"]).read_bytes())
 
 
 def test_steps_come_from_the_records(manifest: dict[str, Any], records: dict[str, dict[str, Any]]) -> None:
@@ -84,7 +94,7 @@ def test_the_runtime_version_is_the_installed_and_the_locked_one(manifest: dict[
 
 def test_listed_outputs_are_the_graphs(manifest: dict[str, Any]) -> None:
     graph = onnx.load(GENERATED / "onnx" / f"{NAMES[-1]}.onnx").graph
-    assert [i.name for i in graph.input] == [manifest["model"]["input"]] == [INPUT_NAME]
+    assert [i.name for i in graph.input] == [manifest["model"]["input"]] == [IDS]
     assert [o.name for o in graph.output] == manifest["model"]["outputs"] == output_names(2)
 
 

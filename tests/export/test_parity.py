@@ -8,8 +8,11 @@ import onnxruntime
 import pytest
 import torch
 
-from export.build import GENERATED, TOLERANCE, ExportError, check_parity
-from export.graph import INPUT_NAME, NamedOutputs, fill, output_names
+from export.build import GENERATED
+from export.forms import IDS, NamedOutputs, output_names
+from export.graph import fill
+from export.models import TOLERANCE, check_parity
+from export.shipping import ExportError
 from tiny_gpt.checkpoint import published
 from tiny_gpt.data import HELD_OUT, problems_in
 from tiny_gpt.model import TinyArithmeticGPT
@@ -30,7 +33,7 @@ def start(data: bytes) -> Callable[[torch.Tensor], Outputs]:
     names = [output.name for output in session.get_outputs()]
 
     def run(ids: torch.Tensor) -> Outputs:
-        return dict(zip(names, session.run(names, {INPUT_NAME: ids.numpy()}), strict=True))
+        return dict(zip(names, session.run(names, {IDS: ids.numpy()}), strict=True))
 
     return run
 

@@ -37,7 +37,7 @@ function answerWith(answer) {
   return asked;
 }
 
-const start = (onProgress = () => {}) => download("https://example.org/m.bin", entry, WHAT, onProgress);
+const start = (onProgress = () => {}) => download("https://example.org/m.bin", entry, WHAT, onProgress).then(({ bytes }) => bytes);
 
 /** @param {RegExp} sentence */
 async function fails(sentence) {
@@ -154,7 +154,7 @@ test("real servers, with and without Content-Encoding", async () => {
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
       const url = `http://127.0.0.1:${server.address().port}/m.bin`;
-      assert.deepEqual(await download(url, entry, WHAT, () => {}), content);
+      assert.deepEqual((await download(url, entry, WHAT, () => {})).bytes, content);
     } finally {
       server.close();
     }

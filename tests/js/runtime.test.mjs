@@ -19,18 +19,26 @@ before(async () => {
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmBinary = gunzipSync(fileBytes(`generated/${manifest.runtime.wasm.file}`));
   ort.env.logLevel = "error";
-  for (const [name, entry] of Object.entries(manifest.models)) {
-    const model = new Uint8Array(gunzipSync(fileBytes(`generated/${entry.file}`)));
-    sessions[name] = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
-  }
+  for (const name of Object.keys(manifest.models)) sessions[name] = await open(name, "plain");
 });
 
-/** @param {string} name @param {number[][]} rows */
-async function run(name, rows) {
-  const ids = new ort.Tensor("int64", BigInt64Array.from(rows.flat(), BigInt), [rows.length, rows[0].length]);
-  const outputs = await sessions[name].run({ [manifest.model.input]: ids });
-  return outputs;
+/** A model file is a graph and the weights, one after the other. @param {string} name @param {string} graph */
+async function open(name, graph) {
+  const weights = manifest.models[name];
+  const pieces = [manifest.graphs[weights.size][graph], weights].map(({ file }) =>
+    gunzipSync(fileBytes(`generated/${file}`)),
+  );
+  return ort.InferenceSession.create(new Uint8Array(Buffer.concat(pieces)), { executionProviders: ["wasm"] });
 }
+
+/** @param {number[]} values @param {number[]} dims */
+const int64 = (values, dims) => new ort.Tensor("int64", BigInt64Array.from(values, BigInt), dims);
+
+/** @param {number[][]} rows */
+const idsOf = (rows) => ({ [manifest.model.input]: int64(rows.flat(), [rows.length, rows[0].length]) });
+
+/** @param {string} name @param {number[][]} rows */
+const run = (name, rows) => sessions[name].run(idsOf(rows));
 
 test("the package is the version that the manifest names", () => {
   assert.equal(ort.env.versions.web, manifest.runtime.version);
@@ -71,6 +79,39 @@ test("every checkpoint computes finite numbers, the same in a batch as alone", a
       assertClose(together.slice(index * size, (index + 1) * size), alone, TOLERANCE, name);
     }
   }
+});
+
+test("with all switches on, the inside graph gives the plain graph's numbers, bit for bit", async () => {
+  const { switches, switches_input: input, inside_outputs: names } = manifest.model;
+  const inside = await open(manifest.trained, "inside");
+  const on = new ort.Tensor("float32", new Float32Array(switches.length).fill(1), [switches.length]);
+  for (const text of ["", "1+1=", "12+34=46", "~".repeat(31)]) {
+    const rows = [encode(text)];
+    const plain = await run(manifest.trained, rows);
+    const mine = await inside.run({ ...idsOf(rows), [input]: on });
+    assert.deepEqual(Object.keys(mine), names);
+    for (const name of names.filter((name) => name in plain)) {
+      assert.deepEqual(mine[name].data, plain[name].data, name);
+    }
+  }
+});
+
+test("the fast graph gives the wanted positions, closer than the margin at which they are computed again", async () => {
+  const fast = await open(manifest.trained, "fast");
+  const size = manifest.vocabulary.size;
+  const rows = ["123+456=579", "999-999=0  "].map(encode);
+  const wanted = [8, 9, 11];
+  const plain = (await run(manifest.trained, rows)).logits.data;
+  const input = { ...idsOf(rows), [manifest.model.wanted_input]: int64(wanted, [wanted.length]) };
+  const { logits } = await fast.run(input);
+  assert.deepEqual([...logits.dims], [rows.length, wanted.length, size]);
+  rows.forEach((ids, row) =>
+    wanted.forEach((position, place) => {
+      const from = (row * ids.length + position) * size;
+      const mine = [...logits.data.subarray((row * wanted.length + place) * size).slice(0, size)];
+      assertClose(mine, [...plain.subarray(from, from + size)], manifest.model.fast_margin / 10, `row ${row}`);
+    }),
+  );
 });
 
 test("five runs of one prefix give identical numbers", async () => {

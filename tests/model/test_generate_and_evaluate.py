@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tiny_gpt import evaluate, generate
 from tiny_gpt.checkpoint import save_model
 from tiny_gpt.config import ModelConfig
-from tiny_gpt.data import HELD_OUT, Problems, all_problems, problems_in
+from tiny_gpt.data import HELD_OUT, TRAIN, Problems, all_problems, problems_in, split_of
 from tiny_gpt.evaluate import answer_rows, answered_exactly, predicted_exactly
 from tiny_gpt.generate import choose, greedy_rows, next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
@@ -199,6 +199,18 @@ class TestGreedyRows:
         expected = [EOS_ID, *[PAD_ID] * 4] if token_id == EOS_ID else [20] * 5
         assert rows.tolist() == [expected] * len(rows)
 
+    def test_probabilities_are_the_products_of_the_chosen_tokens(
+        self, briefly_trained_model: TinyArithmeticGPT
+    ) -> None:
+        problems = sample(all_problems(9), 20)
+        rows, probabilities = generate.greedy_answers(briefly_trained_model, problems)
+        for text, row, probability in zip(problems.prompts(), rows, probabilities, strict=True):
+            expected = 1.0
+            for place, token in enumerate(row[row != PAD_ID]):
+                written = CharacterTokenizer().decode(row[:place].tolist())
+                expected *= float(next_token_logits(briefly_trained_model, text + written).softmax(0)[token])
+            assert probability == pytest.approx(expected, rel=1e-4)
+
     def test_read_nothing_after_the_equals_sign(
         self, initial_model: TinyArithmeticGPT, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -238,18 +250,21 @@ class TestExactMatch:
 
     def test_chunks_are_put_together_in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
         problems = all_problems(99)
-        monkeypatch.setattr(
-            evaluate, "greedy_rows", lambda _, part: answer_rows(part) * (part.a % 3 > 0)[:, None]
-        )
+
+        def every_third_is_wrong(_: object, part: Problems) -> tuple[np.ndarray, np.ndarray]:
+            return answer_rows(part) * (part.a % 3 > 0)[:, None], part.b / 1000
+
+        monkeypatch.setattr(evaluate, "greedy_answers", every_third_is_wrong)
         model: Any = None
         assert (answered_exactly(model, problems) == (problems.a % 3 > 0)).all()
+        assert (evaluate.graded(model, problems)[1] == problems.b / 1000).all()
 
     def test_an_answer_without_its_end_is_wrong(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def endless(_: object, part: Problems) -> np.ndarray:
+        def endless(_: object, part: Problems) -> tuple[np.ndarray, np.ndarray]:
             rows = answer_rows(part)
-            return np.where(rows == EOS_ID, 19, rows)
+            return np.where(rows == EOS_ID, 19, rows), np.ones(len(part))
 
-        monkeypatch.setattr(evaluate, "greedy_rows", endless)
+        monkeypatch.setattr(evaluate, "greedy_answers", endless)
         model: Any = None
         assert not answered_exactly(model, all_problems(30)).any()
 
@@ -314,12 +329,21 @@ class TestEvaluateCommand:
         assert result["operands_0_to_99"]["right"] == right.sum()
         wrong = [text for text, ok in zip(small.prompts(), right, strict=True) if not ok]
         assert result["operands_0_to_99"]["first_wrong"] == wrong[:20]
+        for row, is_minus in zip(result["maps"], (False, True), strict=True):
+            cell = small.is_minus == is_minus
+            assert row["problems"] == cell.sum() == row["right"] + row["wrong"]
+            assert row["right"] == right[cell].sum()
+            seen = [split_of(a, b) == TRAIN for a, b in zip(small.a[cell], small.b[cell], strict=True)]
+            assert row["in_training"] == sum(seen)
+            assert row["wrong_in_training"] == (np.array(seen) & ~right[cell]).sum()
 
     def test_printed_shares(self) -> None:
         row = {"operation": "+", "digits": 3, "carries": 2, "problems": 2000, "right": 1999}
         whole = {"operation": "-", "digits": None, "carries": None, "problems": 10, "right": 10}
         small = {"problems": 20000, "right": 19999, "first_wrong": ["7-12="]}
-        text = evaluate.printed({"split": HELD_OUT, "table": [row, whole], "operands_0_to_99": small})
+        text = evaluate.printed(
+            {"split": HELD_OUT, "table": [row, whole], "operands_0_to_99": small, "maps": []}
+        )
         lines = [line.split() for line in text.splitlines()]
         assert ["+", "3", "digits", "2", "2,000", "1,999", "99.95", "%"] in lines
         assert ["-", "all", "all", "10", "10", "100.00", "%"] in lines

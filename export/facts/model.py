@@ -1,23 +1,14 @@
-"""Numbers that stand in the prose: `{{ key }}` in Markdown becomes the fact of that name."""
+"""Facts about the network: its sizes, the recorded walk, what it says to two prefixes."""
 
 import math
-import re
 from typing import Any
 
+from export.facts.files import megabytes
 from export.walk import SHOWN_NUMBERS, WALK_TEXT
-from tiny_gpt.data import HELD_OUT, HELD_OUT_PARTS, SPLIT_PARTS, TUNING_PARTS, problems_in
-from tiny_gpt.evaluate import exact_percent
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import INITIAL_STD, TinyArithmeticGPT
 from tiny_gpt.prompt import LONGEST_PREFIX
 from tiny_gpt.tokenizer import SPECIAL_NAMES, CharacterTokenizer
-
-PLACEHOLDER = re.compile(r"\{\{\s*([a-z_.0-9]+)\s*\}\}")
-MEGABYTE = 1_000_000
-
-
-class FactError(ValueError):
-    """A page names a fact that no command has computed."""
 
 
 def model_facts(model: TinyArithmeticGPT) -> dict[str, str]:
@@ -46,26 +37,6 @@ def model_facts(model: TinyArithmeticGPT) -> dict[str, str]:
     facts["model.initial_std"] = f"{INITIAL_STD:g}"
     facts["loss.blind_guess"] = f"{math.log(config.vocab_size):.3f}"
     return facts
-
-
-def training_facts(initial: dict[str, Any], trained: dict[str, Any]) -> dict[str, str]:
-    """What the records of the first and the last checkpoint say."""
-    held_out = problems_in(HELD_OUT)
-    small = trained["operands_0_to_99"]
-    return {
-        "loss.initial": f"{initial['held_out_loss']:.3f}",
-        "loss.trained": f"{trained['held_out_loss']:.3f}",
-        "train.steps": f"{trained['step']:,}",
-        "train.batch_size": f"{trained['recipe']['batch_size']:,}",
-        "train.problems_seen": f"{trained['problems_seen']:,}",
-        "train.held_out_table": held_out_table(trained["held_out"]),
-        "train.held_out_problems": f"{len(held_out):,}",
-        "train.held_out_pairs": f"{int((held_out.is_minus & (held_out.a <= held_out.b)).sum()):,}",
-        "train.small_right": f"{small['right']:,}",
-        "train.small_problems": f"{small['problems']:,}",
-        "split.held_out_percent": f"{100 * HELD_OUT_PARTS / SPLIT_PARTS:g}",
-        "split.tuning_percent": f"{100 * TUNING_PARTS / SPLIT_PARTS:g}",
-    }
 
 
 def walk_facts(walk: dict[str, Any]) -> dict[str, str]:
@@ -108,41 +79,3 @@ def example_facts(name: str, model: TinyArithmeticGPT) -> dict[str, str]:
     facts[f"{name}.largest_change"] = f"{float((rows[0] - rows[1]).abs().max()):.3f}"
     facts[f"{name}.even_percent"] = f"{100 / model.config.vocab_size:.2f}"
     return facts
-
-
-def size_facts(runtime_bytes: int, weights_bytes: int) -> dict[str, str]:
-    """Megabytes that the first use of a widget downloads."""
-    return {
-        "site.runtime_mb": megabytes(runtime_bytes),
-        "site.weights_mb": megabytes(weights_bytes),
-        "site.first_use_mb": megabytes(runtime_bytes + weights_bytes),
-    }
-
-
-def megabytes(count: int) -> str:
-    """Bytes as MB (10**6) with two digits after the point."""
-    return f"{count / MEGABYTE:.2f}"
-
-
-def held_out_table(rows: list[dict[str, Any]]) -> str:
-    """The cells by operation and digits, as a Markdown table."""
-    lines = ["| problem | longer operand | problems | right | exact match |", "|---|---|--:|--:|--:|"]
-    for row in rows:
-        if row["carries"] is None:
-            name = {"+": "a + b", "-": "a − b"}[row["operation"]]
-            digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
-            lines.append(
-                f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {exact_percent(row):.2f} % |"
-            )
-    return "\n".join(lines)
-
-
-def fill_placeholders(markdown: str, facts: dict[str, str], page: str) -> str:
-    """Put facts in place of `{{ key }}`. Raises `FactError` for a key that is not known."""
-
-    def fact(match: re.Match[str]) -> str:
-        if match[1] not in facts:
-            raise FactError(f"{page} names the fact {match[1]}, which export/facts.py does not compute")
-        return facts[match[1]]
-
-    return PLACEHOLDER.sub(fact, markdown)

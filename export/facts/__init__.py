@@ -1,0 +1,57 @@
+"""Numbers that stand in the prose: `{{ key }}` in Markdown becomes the fact of that name.
+
+One module a topic; each gives a dictionary of finished texts. `all_facts` is the one list of them.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from export.facts.files import size_facts
+from export.facts.model import example_facts, model_facts, walk_facts
+from export.facts.training import training_facts
+from tiny_gpt.model import TinyArithmeticGPT
+
+PLACEHOLDER = re.compile(r"\{\{\s*([a-z_.0-9]+)\s*\}\}")
+
+
+class FactError(ValueError):
+    """A page names a fact that no command has computed."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What facts are computed from."""
+
+    models: dict[str, TinyArithmeticGPT]  # by name, every published checkpoint
+    records: dict[str, dict[str, Any]]  # the JSON beside each of them
+    initial: str  # name of the epoch-0 weights
+    trained: str  # name of the trained weights
+    walk: dict[str, Any]  # the recorded walk of the untrained network
+    runtime_bytes: int  # that the first use of a live part downloads
+    weights_bytes: int  # of one model, its graph included
+
+
+def all_facts(sources: Sources) -> dict[str, str]:
+    """Every fact by its key."""
+    models, records = sources.models, sources.records
+    initial, trained = sources.initial, sources.trained
+    return {
+        **model_facts(models[trained]),
+        **training_facts(records[initial], records[trained]),
+        **walk_facts(sources.walk),
+        **example_facts("initial", models[initial]),
+        **example_facts("trained", models[trained]),
+        **size_facts(sources.runtime_bytes, sources.weights_bytes),
+    }
+
+
+def fill_placeholders(markdown: str, facts: dict[str, str], page: str) -> str:
+    """Put facts in place of `{{ key }}`. Raises `FactError` for a key that is not known."""
+
+    def fact(match: re.Match[str]) -> str:
+        if match[1] not in facts:
+            raise FactError(f"{page} names the fact {match[1]}, which export/facts does not compute")
+        return facts[match[1]]
+
+    return PLACEHOLDER.sub(fact, markdown)

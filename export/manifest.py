@@ -1,0 +1,50 @@
+"""The manifest: every fact about the model and its files that the page's own code needs.
+
+JavaScript holds no copy of a constant; it reads this.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from export.forms import FORMS, SWITCHES, WANTED, switches
+from export.models import FAST_MARGIN
+from tiny_gpt.evaluate import CONFIDENT
+from tiny_gpt.generate import LONGEST_ANSWER
+from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.prompt import LARGEST_OPERAND, LIMITS, LONGEST_PREFIX, MESSAGES, TYPED_FOR
+from tiny_gpt.tokenizer import FIRST_CHARACTER, FIRST_CHARACTER_ID, SPECIAL_NAMES, VOCABULARY
+
+
+def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
+    """The vocabulary, the rules for typed text, and the shape of the trained model."""
+    config = model.config
+    plain, inside, fast = (form.outputs(config.n_layers) for form in FORMS)
+    return {
+        "vocabulary": {
+            "name": VOCABULARY,
+            "size": config.vocab_size,
+            "first_character": FIRST_CHARACTER,
+            "first_character_id": FIRST_CHARACTER_ID,
+            "special": {str(token_id): name for token_id, name in SPECIAL_NAMES.items()},
+        },
+        "prompt": {
+            "longest_prefix": LONGEST_PREFIX,
+            "largest_operand": LARGEST_OPERAND,
+            "limits": {name: list(limit) for name, limit in LIMITS.items()},
+            "messages": dict(MESSAGES),
+            "typed_for": dict(TYPED_FOR),
+        },
+        "answers": {"longest": LONGEST_ANSWER, "confident": CONFIDENT},
+        "model": {
+            "config": config.to_dict(),
+            "parameters": model.parameter_breakdown(),
+            "input": FORMS[0].inputs[0],
+            "switches_input": SWITCHES,
+            "wanted_input": WANTED,
+            "outputs": plain,
+            "inside_outputs": inside,
+            "fast_outputs": fast,
+            "fast_margin": FAST_MARGIN,
+            "switches": [asdict(switch) for switch in switches(config)],
+        },
+    }
