@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tiny_gpt.config import ModelConfig
-from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.model import TinyArithmeticGPT, TransformerBlock
 
 IDS, SWITCHES, WANTED = "ids", "switches", "wanted"
 
@@ -154,6 +154,7 @@ class Switched(Form):
         x = model.token_embedding(ids) + switch("positions") * positions
         all_weights, lens = [], []
         for number, block in enumerate(model.blocks, start=1):
+            assert isinstance(block, TransformerBlock)
             lens.append(model.lm_head(model.final_norm(x)))
             weights, attended = self.attend(x, block, number, switch)
             all_weights.append(weights)
@@ -166,7 +167,9 @@ class Switched(Form):
         logits = model.lm_head(model.final_norm(x))
         return tuple(output.float() for output in (logits, *all_weights, *lens))
 
-    def attend(self, x: Tensor, block: nn.Module, number: int, switch: SwitchValue) -> tuple[Tensor, Tensor]:
+    def attend(
+        self, x: Tensor, block: TransformerBlock, number: int, switch: SwitchValue
+    ) -> tuple[Tensor, Tensor]:
         """The attention weights of a block and what it passes on, with mask, scale and heads switched."""
         attention = block.attention
         query, key, value = attention.queries_keys_values(block.attention_norm(x))

@@ -46,7 +46,6 @@ def test_a_visit_loads_the_page_styles_scripts_and_what_they_import(site: Path) 
     page = next(page for page in pages(site) if page.path == site / CHAPTER_4)
     names = {path.relative_to(site).as_posix() for path in first_visit(page, site)}
     folder = course(site).relative_to(site).as_posix()
-    widgets = ("position-walk", "prefix-scorer", "score-table", "dom")
     expected = {
         CHAPTER_4,
         "search/search_index.json",
