@@ -29,6 +29,7 @@ class Form(nn.Module):
     name: str
     inputs: tuple[str, ...] = (IDS,)
     dtype: torch.dtype = torch.float64
+    tolerance = 1e-5  # largest difference from PyTorch, times max(1, |value|)
 
     def __init__(self, model: TinyArithmeticGPT) -> None:
         super().__init__()
@@ -40,9 +41,9 @@ class Form(nn.Module):
         raise NotImplementedError
 
     @staticmethod
-    def example(config: ModelConfig) -> tuple[Tensor, ...]:
-        """Inputs of the right types, two rows of five positions."""
-        return (torch.ones(2, 5, dtype=torch.long),)
+    def inputs_for(ids: Tensor, config: ModelConfig) -> tuple[Tensor, ...]:
+        """A value for each of `inputs`: the IDs [B, T], and what goes with them."""
+        return (ids,)
 
 
 def output_names(n_layers: int) -> list[str]:
@@ -139,8 +140,9 @@ class Switched(Form):
         ]
 
     @staticmethod
-    def example(config: ModelConfig) -> tuple[Tensor, ...]:
-        return *Form.example(config), torch.ones(len(switches(config)))
+    def inputs_for(ids: Tensor, config: ModelConfig) -> tuple[Tensor, ...]:
+        """All switches on."""
+        return ids, torch.ones(len(switches(config)))
 
     def forward(self, ids: Tensor, switch_values: Tensor) -> tuple[Tensor, ...]:
         """[B, T] and one number a switch to logits, weights a block, lens logits a block."""
@@ -187,14 +189,17 @@ class WantedLogits(Form):
     name = "fast"
     inputs = (IDS, WANTED)
     dtype = torch.float32
+    margin = 1e-3  # two scores that lie this close are computed again in float64
+    tolerance = margin / 10
 
     @staticmethod
     def outputs(n_layers: int) -> list[str]:
         return ["logits"]
 
     @staticmethod
-    def example(config: ModelConfig) -> tuple[Tensor, ...]:
-        return *Form.example(config), torch.tensor([2, 3, 4])
+    def inputs_for(ids: Tensor, config: ModelConfig) -> tuple[Tensor, ...]:
+        """The later half of the positions is wanted."""
+        return ids, torch.arange(ids.shape[1] // 2, ids.shape[1])
 
     def forward(self, ids: Tensor, wanted: Tensor) -> tuple[Tensor, ...]:
         """[B, T] and positions [K] to the logits [B, K, 98]."""

@@ -91,7 +91,7 @@ def split_file(proto: onnx.ModelProto) -> tuple[bytes, bytes]:
 
 
 def _torch_export(form: Form, config: ModelConfig) -> onnx.ModelProto:
-    example = form.example(config)
+    example = form.inputs_for(torch.ones(2, 5, dtype=torch.long), config)
     batch = torch.export.Dim("batch", min=1)
     positions = torch.export.Dim("positions", min=1, max=config.context_length)
     sizes = {IDS: {0: batch, 1: positions}, WANTED: {0: torch.export.Dim("wanted", min=1)}}

@@ -6,8 +6,7 @@ JavaScript holds no copy of a constant; it reads this.
 from dataclasses import asdict
 from typing import Any
 
-from export.forms import FORMS, SWITCHES, WANTED, switches
-from export.models import FAST_MARGIN
+from export.forms import FORMS, IDS, SWITCHES, WANTED, WantedLogits, switches
 from tiny_gpt.evaluate import CONFIDENT
 from tiny_gpt.generate import LONGEST_ANSWER
 from tiny_gpt.model import TinyArithmeticGPT
@@ -38,13 +37,13 @@ def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
         "model": {
             "config": config.to_dict(),
             "parameters": model.parameter_breakdown(),
-            "input": FORMS[0].inputs[0],
+            "input": IDS,
             "switches_input": SWITCHES,
             "wanted_input": WANTED,
             "outputs": plain,
             "inside_outputs": inside,
             "fast_outputs": fast,
-            "fast_margin": FAST_MARGIN,
+            "fast_margin": WantedLogits.margin,
             "switches": [asdict(switch) for switch in switches(config)],
         },
     }

@@ -12,16 +12,10 @@ import onnx
 import onnxruntime
 import torch
 
-from export.forms import FORMS, IDS, SWITCHES, WANTED, Form, NamedOutputs, WantedLogits
+from export.forms import FORMS, Form, NamedOutputs
 from export.graph import fill, split_file, trace
 from export.shipping import ExportError, ship
-from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
-
-TOLERANCE = 1e-5  # times max(1, |value|), for the forms that compute in float64
-# Two scores of the fast form that lie this close are computed again in float64.
-FAST_MARGIN = 1e-3
-FAST_TOLERANCE = FAST_MARGIN / 10
 
 
 def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT, form: type[Form] = NamedOutputs) -> float:
@@ -31,33 +25,22 @@ def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT, form: type[Fo
     """
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     names = form.outputs(model.config.n_layers)
-    tolerance = FAST_TOLERANCE if form is WantedLogits else TOLERANCE
     reference_form = form(model)
     generator = torch.Generator().manual_seed(0)
     largest = 0.0
     for length in range(1, model.config.context_length + 1):
         ids = torch.randint(0, model.config.vocab_size, (2, length), generator=generator)
-        inputs = inputs_of(form, ids, model.config)
+        inputs = form.inputs_for(ids, model.config)
         with torch.inference_mode():
-            expected = reference_form(*inputs.values())
-        feed = {name: tensor.numpy() for name, tensor in inputs.items()}
+            expected = reference_form(*inputs)
+        feed = {name: tensor.numpy() for name, tensor in zip(form.inputs, inputs, strict=True)}
         for name, mine, theirs in zip(names, session.run(names, feed), expected, strict=True):
             reference = theirs.numpy()
             gap = float((np.abs(mine - reference) / np.maximum(1, np.abs(reference))).max())
-            if not gap <= tolerance:
+            if not gap <= form.tolerance:
                 raise ExportError(f"{name} differs from PyTorch by {gap:.2e} at length {length}")
             largest = max(largest, gap)
     return largest
-
-
-def inputs_of(form: type[Form], ids: torch.Tensor, config: ModelConfig) -> dict[str, torch.Tensor]:
-    """The inputs of a form for `ids`: all switches on, the later half of the positions wanted."""
-    every = {
-        IDS: ids,
-        SWITCHES: form.example(config)[-1],
-        WANTED: torch.arange(ids.shape[1] // 2, ids.shape[1]),
-    }
-    return {name: every[name] for name in form.inputs}
 
 
 class ModelShipment:
@@ -67,7 +50,7 @@ class ModelShipment:
         self.folder = folder
         self.graphs: dict[str, dict[str, dict[str, Any]]] = {}  # by size, then by form
         self.models: dict[str, dict[str, Any]] = {}
-        self._traced: dict[ModelConfig, tuple[str, dict[type[Form], onnx.ModelProto]]] = {}
+        self._traced: dict[str, dict[type[Form], onnx.ModelProto]] = {}  # by size
         for kind in ("models", "graphs", "onnx"):
             (folder / kind).mkdir(parents=True)
 
@@ -75,11 +58,9 @@ class ModelShipment:
         """Write a checkpoint's weights and, for the first of its size, the graphs. Raises `ExportError`."""
         if size not in self.graphs:
             self.graphs[size] = {}
-            self._traced[model.config] = size, {form: trace(model.config, form) for form in FORMS}
-        known_size, traced = self._traced[model.config]
-        assert known_size == size, f"{name} is not of the size {size}"
+            self._traced[size] = {form: trace(model.config, form) for form in FORMS}
         largest, stored = 0.0, set()
-        for form, graph in traced.items():
+        for form, graph in self._traced[size].items():
             try:
                 proto = fill(graph, model)
             except ValueError as error:

@@ -37,6 +37,11 @@ def split_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return mix32(SPLIT_SALT + low * (LARGEST_OPERAND + 1) + high) % SPLIT_PARTS
 
 
+def in_training(parts: np.ndarray) -> np.ndarray:
+    """Which parts may be trained on: bool [N]."""
+    return parts >= HELD_OUT_PARTS + TUNING_PARTS
+
+
 def split_of(a: int, b: int) -> str:
     """`train`, `tuning` or `held-out`, for operands 0 to 999."""
     part = int(split_parts(np.array([a]), np.array([b]))[0])
@@ -124,7 +129,7 @@ def problems_in(split: str, largest: int = LARGEST_OPERAND) -> Problems:
     inside = {
         HELD_OUT: parts < HELD_OUT_PARTS,
         TUNING: (parts >= HELD_OUT_PARTS) & (parts < HELD_OUT_PARTS + TUNING_PARTS),
-        TRAIN: parts >= HELD_OUT_PARTS + TUNING_PARTS,
+        TRAIN: in_training(parts),
     }[split]
     return problems[inside]
 
@@ -234,7 +239,7 @@ class ProblemStream:
         while missing:
             chunk = candidates(self.seed, self.next_candidate, missing + missing // 8 + 8, self.mix)
             parts = split_parts(chunk.a, chunk.b)
-            allowed = np.flatnonzero(parts >= HELD_OUT_PARTS + TUNING_PARTS)[:missing]
+            allowed = np.flatnonzero(in_training(parts))[:missing]
             enough = len(allowed) == missing
             self.next_candidate += int(allowed[-1]) + 1 if enough else len(chunk)
             taken.append(chunk[allowed])

@@ -18,14 +18,13 @@ from tiny_gpt.checkpoint import load_model, published, to_json, write_atomically
 from tiny_gpt.command import CommandParser, add_checkpoint_argument, run_command
 from tiny_gpt.data import (
     HELD_OUT,
-    HELD_OUT_PARTS,
     OPERATIONS,
     TRAIN,
     TUNING,
-    TUNING_PARTS,
     Problems,
     all_problems,
     encode_rows,
+    in_training,
     inputs_and_targets,
     problems_in,
     split_parts,
@@ -155,7 +154,7 @@ def evaluate(model: TinyArithmeticGPT, split: str = HELD_OUT, progress: bool = F
 
 def maps(problems: Problems, right: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
     """The counts of the two maps of chapter 8: right, wrong, wrong with p > CONFIDENT, trained on."""
-    is_trained = split_parts(problems.a, problems.b) >= HELD_OUT_PARTS + TUNING_PARTS
+    is_trained = in_training(split_parts(problems.a, problems.b))
     rows = []
     for is_minus, operation in enumerate(OPERATIONS):
         cell = problems.is_minus == bool(is_minus)

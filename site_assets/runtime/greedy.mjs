@@ -3,6 +3,7 @@
  * Pure: what scores a batch is handed in, so that Node and the worker run the same code.
  */
 import { manifest } from "../generated/manifest.mjs";
+import { topToken } from "./scores.mjs";
 import { EOS_ID, VOCABULARY_SIZE } from "./tokenizer.mjs";
 
 const LONGEST_ANSWER = manifest.answers.longest;
@@ -25,8 +26,7 @@ export const CONFIDENT = manifest.answers.confident;
 
 /** The token with the highest logit, its lead and its probability. @param {Float32Array} logits */
 function best(logits) {
-  let top = 0;
-  for (let id = 1; id < logits.length; id += 1) if (logits[id] > logits[top]) top = id;
+  const top = topToken(logits);
   let second = -Infinity;
   let sum = 0;
   for (let id = 0; id < logits.length; id += 1) {

@@ -8,7 +8,6 @@ import torch
 
 from built_site import OpenPage, Site
 from export.forms import NamedOutputs, output_names
-from export.models import TOLERANCE
 from live_parts import run_in_page
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import BOS_ID, CharacterTokenizer
@@ -40,7 +39,7 @@ class Agreement:
         for name, reference in expected.items():
             assert found[name].shape == reference.shape, f"{where}: {name}"
             gap = float((np.abs(found[name] - reference) / np.maximum(1, np.abs(reference))).max())
-            assert gap <= TOLERANCE, f"{where}: {name} differs by {gap:.2e}"
+            assert gap <= NamedOutputs.tolerance, f"{where}: {name} differs by {gap:.2e}"
             self.largest = max(self.largest, gap)
 
 
@@ -48,7 +47,7 @@ def expect_same_top(found: np.ndarray, reference: np.ndarray) -> None:
     """The same token leads everywhere, but for ties within the tolerance."""
     at_found = np.take_along_axis(reference, found.argmax(-1)[..., None], axis=-1)[..., 0]
     best = reference.max(-1)
-    assert np.all(best - at_found <= 2 * TOLERANCE * np.maximum(1, np.abs(best)))
+    assert np.all(best - at_found <= 2 * NamedOutputs.tolerance * np.maximum(1, np.abs(best)))
 
 
 def rows_of_length(length: int, vocabulary: int) -> list[list[int]]:

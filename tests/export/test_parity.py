@@ -11,7 +11,7 @@ import torch
 from export.build import GENERATED
 from export.forms import IDS, NamedOutputs, output_names
 from export.graph import fill
-from export.models import TOLERANCE, check_parity
+from export.models import check_parity
 from export.shipping import ExportError
 from tiny_gpt.checkpoint import published
 from tiny_gpt.data import HELD_OUT, problems_in
@@ -19,6 +19,7 @@ from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.random32 import draws
 from tiny_gpt.tokenizer import BOS_ID, FIRST_CHARACTER_ID, CharacterTokenizer
 
+TOLERANCE = NamedOutputs.tolerance
 ROWS = 12  # prompts of each length
 NAMES = [path.stem for path in published()]
 
