@@ -14,8 +14,9 @@ from tiny_gpt.evaluate import SMALL_OPERAND, answered_exactly, predicted_exactly
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.publish import GREEDY, ONE_PASS, round_to_float16
 from tiny_gpt.random32 import draws
+from tiny_gpt.recipe import Recipe
+from tiny_gpt.run import INITIAL_SEED, Run, initial_model
 from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
-from tiny_gpt.train import INITIAL_SEED, Recipe, Run, initial_model
 
 PATHS = published()
 FIRST_STEPS = 10

@@ -12,7 +12,7 @@ from tiny_gpt import evaluate, generate, inspect_model
 from tiny_gpt.checkpoint import load_model, save_model
 from tiny_gpt.command import CommandError, run_command
 from tiny_gpt.model import TinyArithmeticGPT
-from tiny_gpt.train import Recipe
+from tiny_gpt.recipe import Recipe
 
 Start = Callable[..., subprocess.Popen[bytes]]
 Command = Callable[..., Any]
