@@ -20,6 +20,7 @@ MODULES = {
     "evaluate": ["--split", "--json", "--checkpoint", "(default: held-out)"],
     "generate": ["prefix", "--temperature", "--top-k", "--seed", "--checkpoint", "(default: 98)"],
     "inspect_model": ["--save-initial", "--checkpoint", "(default: None)"],
+    "line_loss": ["line", "--checkpoint", "(default: None)"],
     "learned": ["--write", "--out", "(default: False)"],
     "publish": ["--name", "--trials", "--out", "(default: None)"],
     "train": ["--resume", "--device", "--steps", "--ranges", f"default: {Recipe().steps}", "(default: 100)"],
