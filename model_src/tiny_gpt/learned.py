@@ -5,7 +5,8 @@
 
 Each checkpoint answers the same held-out problems by real greedy decoding: all whose
 operands are below 100, and a fixed draw of the longer ones. Of what it wrote, five
-things are compared with the answer; see `verdicts`.
+things are compared with the answer; see `verdicts`. The loss is measured on the same
+problems with the true text in the rows, apart for the problem and for the answer.
 """
 
 import json
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch.nn import functional as F
 from tqdm import tqdm
 
 from tiny_gpt.checkpoint import (
@@ -26,11 +29,12 @@ from tiny_gpt.checkpoint import (
     write_atomically,
 )
 from tiny_gpt.command import CommandParser, run_command
-from tiny_gpt.data import HELD_OUT, Problems, join, problems_in
+from tiny_gpt.data import HELD_OUT, Problems, encode_rows, inputs_and_targets, join, problems_in
 from tiny_gpt.evaluate import answer_rows, table
 from tiny_gpt.generate import greedy_rows
+from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.random32 import draws
-from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
+from tiny_gpt.tokenizer import EOS_ID, PAD_ID, CharacterTokenizer
 
 RECORD = CHECKPOINTS / "learned.json"
 MEASURES = ("sign", "length", "leading", "last", "exact")
@@ -85,6 +89,23 @@ def verdicts(written: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
 # --8<-- [end:verdicts]
 
 
+@torch.inference_mode()
+def losses(model: TinyArithmeticGPT, problems: Problems, batch_size: int = 2048) -> dict[str, float]:
+    """Mean -ln p in nats of the targets up to `=`, and of those after it, EOS included."""
+    sums, counts = torch.zeros(2, dtype=torch.float64), torch.zeros(2)
+    for start in range(0, len(problems), batch_size):
+        inputs, targets = inputs_and_targets(
+            torch.from_numpy(encode_rows(problems[start : start + batch_size]))
+        )
+        each = F.cross_entropy(model(inputs).transpose(1, 2), targets, ignore_index=PAD_ID, reduction="none")
+        in_answer = (inputs == CharacterTokenizer.token_id("=")).cumsum(dim=1) > 0
+        for place, part in enumerate((~in_answer, in_answer & (targets != PAD_ID))):
+            sums[place] += each[part].double().sum()
+            counts[place] += part.sum()
+    problem, answer = (sums / counts).tolist()
+    return {"problem": round(problem, 6), "answer": round(answer, 6)}
+
+
 def counted(problems: Problems, by_measure: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     """The rows of `evaluate.table`, with a count for each measure in place of `right`."""
     tables = {name: table(problems, values) for name, values in by_measure.items()}
@@ -101,9 +122,10 @@ def measure(progress: bool = False) -> dict[str, Any]:
     right = answer_rows(problems)
     steps = []
     for path in tqdm(published(), unit="checkpoint", disable=not progress):
-        written = greedy_rows(load_model(path), problems)
-        rows = counted(problems, verdicts(written, right))
-        steps.append({"step": read_record(path)["step"], "rows": rows})
+        model = load_model(path)
+        rows = counted(problems, verdicts(greedy_rows(model, problems), right))
+        step = read_record(path)["step"]
+        steps.append({"step": step, "loss": losses(model, problems), "rows": rows})
     return {
         "command": "python -m tiny_gpt.learned --write",
         "method": "greedy decoding",
@@ -158,6 +180,10 @@ def printed(record: dict[str, Any]) -> str:
                 values = [percent(whole, name) for name in MEASURES]
                 values += [percent(row_of(entry["rows"], operation, digits, c), "exact") for c in carries]
                 lines.append(f"{entry['step']:>6}" + "".join(f"{value:>11.1f}" for value in values))
+    lines += ["", "mean loss of the targets, in nats", "  step    problem     answer"]
+    for entry in record["steps"]:
+        loss = entry["loss"]
+        lines.append(f"{entry['step']:>6}{loss['problem']:>11.4f}{loss['answer']:>11.4f}")
     return "\n".join(lines)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tiny_gpt import learned
 from tiny_gpt.checkpoint import load_model, published, read_record
-from tiny_gpt.data import HELD_OUT, Problems, problems_in, split_of
-from tiny_gpt.evaluate import answer_rows
+from tiny_gpt.data import HELD_OUT, Problems, encode_rows, problems_in, split_of
+from tiny_gpt.evaluate import answer_rows, one_pass
 from tiny_gpt.generate import LONGEST_ANSWER, greedy_rows
 from tiny_gpt.tokenizer import EOS_ID, PAD_ID, CharacterTokenizer
 
@@ -100,6 +100,21 @@ def test_cells_of_the_record_measured_again(place: int) -> None:
             )
 
 
+def test_losses_of_the_record_measured_again() -> None:
+    entry = learned.recorded()["steps"][2]
+    assert learned.losses(load_model(PATHS[2]), learned.sample()) == pytest.approx(entry["loss"], abs=1e-5)
+
+
+def test_losses_are_the_parts_of_the_mean_loss() -> None:
+    problems, model = learned.sample()[::200], load_model(PATHS[4])
+    parts = learned.losses(model, problems)
+    rows = encode_rows(problems)
+    after = (rows == CharacterTokenizer.token_id("=")).argmax(axis=1).sum()
+    targets = (rows != PAD_ID).sum() - len(rows)
+    mean = (parts["problem"] * after + parts["answer"] * (targets - after)) / targets
+    assert mean == pytest.approx(one_pass(model, problems)[0], abs=1e-5)
+
+
 def test_percent_is_rounded_down() -> None:
     assert learned.percent({"problems": 3000, "exact": 2999}, "exact") == 99.9
     assert learned.percent({"problems": 3, "exact": 3}, "exact") == 100
@@ -110,7 +125,7 @@ class TestCommand:
         outcome = command(learned.main)
         assert (outcome.code, outcome.err) == (0, "")
         assert outcome.out.startswith("5,956 held-out problems, greedy decoding")
-        assert outcome.out.count("\n     0 ") == 4
+        assert outcome.out.count("\n     0 ") == 5
 
     def test_writes_what_it_measures(
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
