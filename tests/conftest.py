@@ -12,10 +12,12 @@ import torch
 from hypothesis import settings
 
 import tiny_gpt  # noqa: F401  (sets OpenMP's wait policy, so it comes before torch)
-from tiny_gpt import train
 from tiny_gpt.command import run_command
 from tiny_gpt.data import Mix
 from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.recipe import Recipe
+from tiny_gpt.run import Run
+from tiny_gpt.run import initial_model as new_initial_model
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,13 +42,13 @@ def one_thread() -> None:
 @pytest.fixture(scope="session")
 def initial_model() -> TinyArithmeticGPT:
     """The seed-42 random weights in eval mode; shared, so a test must not change it."""
-    return train.initial_model().eval()
+    return new_initial_model().eval()
 
 
 @pytest.fixture(scope="session")
 def briefly_trained_model() -> TinyArithmeticGPT:
     """A model that knows some sums of operands 0 to 4 and nothing else; shared, not to be changed."""
-    recipe = train.Recipe(
+    recipe = Recipe(
         steps=60,
         batch_size=32,
         warmup_steps=5,
@@ -55,7 +57,7 @@ def briefly_trained_model() -> TinyArithmeticGPT:
         learning_rate=5e-3,
         mix=Mix(minus=30, near=0, nines=0, ranges=(5,)),
     )
-    run = train.Run(recipe)
+    run = Run(recipe)
     while run.step < recipe.steps:
         run.train_step()
     return run.model.eval()

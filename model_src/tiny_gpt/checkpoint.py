@@ -31,6 +31,7 @@ class CheckpointError(ValueError):
     """A checkpoint is missing or damaged; the message names the file and what to do."""
 
 
+# --8<-- [start:write]
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` by `data` in one step: readers see the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,6 +45,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+# --8<-- [end:write]
 
 
 def to_json(value: object) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tiny_gpt.checkpoint import load_model, save_model
 from tiny_gpt.command import CommandError, CommandParser, add_checkpoint_argument, run_command
-from tiny_gpt.train import INITIAL_SEED, initial_model
+from tiny_gpt.run import INITIAL_SEED, initial_model
 
 BYTES_PER_PARAMETER = 4  # float32
 

@@ -1,14 +1,18 @@
 """Turn a finished run into the committed checkpoints: round, evaluate, write with provenance.
 
     python -m tiny_gpt.publish runs/mine
+    python -m tiny_gpt.publish runs/small --name small   # the last step alone, beside the time line
 
 Weights are rounded to numbers that float16 can store, and the rounded weights are
 what is evaluated. Every kept step becomes `step-NNNNNN.safetensors` and a JSON
 with its configuration, recipe, results and sha256; `training.json` holds the loss curve.
-`--trials` records the runs that the recipe was chosen by, in `trials.json`.
+`--trials` records the runs that the recipe was chosen by, in `trials.json`. `--name`
+publishes a model to compare with: the last step as `NAME.safetensors` and `NAME.json`,
+and leaves all other files alone.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -63,24 +67,37 @@ def checks_only(log: dict[str, Any]) -> dict[str, Any]:
     return {"recipe": log["recipe"], "checks": [entry for entry in log["log"] if "tuning" in entry]}
 
 
+def publish_step(path: Path, target: Path, is_last: bool) -> None:
+    """Write one kept step as the checkpoint `target`, with its results."""
+    model = round_to_float16(load_model(path))
+    record = {k: v for k, v in read_record(path).items() if k not in ("config", "sha256")}
+    save_model(target, model, {**record, **results(model, is_last)})
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the checkpoints of a run, ready to commit."""
     parser = CommandParser("tiny_gpt.publish", "Round, evaluate and write the kept steps of a finished run.")
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--out", type=Path, default=CHECKPOINTS, help="where to write")
     parser.add_argument("--trials", type=Path, nargs="+", default=[], metavar="RUN", help="runs to record")
+    parser.add_argument("--name", metavar="NAME", default=None, help="publish only the last step, as NAME")
     options = parser.parse_args(argv)
+    if options.name and (not re.fullmatch("[a-z][a-z0-9-]*", options.name) or "step-" in options.name):
+        raise CommandError(f"--name {options.name}: use small letters, digits and -, and not step-")
+    if options.name and options.trials:
+        raise CommandError("--name publishes one model; give --trials with the run of the time line")
     steps = sorted(options.run.glob("step-*.safetensors"))
     if not steps:
         raise CommandError(f"{options.run} keeps no weights; train a run with python -m tiny_gpt.train")
     log = read_log(options.run)
     if read_record(steps[-1])["step"] != log["recipe"]["steps"]:
         raise CommandError(f"{options.run} is not finished; go on with --resume")
+    if options.name:
+        publish_step(steps[-1], options.out / f"{options.name}.safetensors", is_last=True)
+        return 0
     trials = [{"run": folder.name, **checks_only(read_log(folder))} for folder in options.trials]
     for path in tqdm(steps, unit="checkpoint"):
-        model = round_to_float16(load_model(path))
-        record = {k: v for k, v in read_record(path).items() if k not in ("config", "sha256")}
-        save_model(options.out / path.name, model, {**record, **results(model, path == steps[-1])})
+        publish_step(path, options.out / path.name, path == steps[-1])
     write_atomically(options.out / "training.json", to_json(log))
     if trials:
         write_atomically(options.out / "trials.json", to_json(trials))

@@ -2,232 +2,38 @@
 
     python -m tiny_gpt.train --run runs/mine            # the published recipe
     python -m tiny_gpt.train --run runs/mine --resume   # go on after a stop
+    python -m tiny_gpt.train --run runs/small --n-layers 1 --width 64 --n-heads 2  # another size
 
 A run is one folder. `state.safetensors` holds all that the next step depends on
-(weights, optimizer, place in the problem stream, random state, step), replaced in
-one step, so a run that is stopped or killed at any instant goes on to the same
-weights as one that never stopped (same machine, device and thread count).
+(weights, optimizer, place in the problem stream, random state, step) and is replaced
+in one step. The kept steps and `log.json` lie beside it.
 """
 
 import argparse
-import json
-import math
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.torch
 import torch
 from tqdm import tqdm
 
-from tiny_gpt.checkpoint import CheckpointError, save_model, stored_tensors, to_json, write_atomically
+from tiny_gpt.checkpoint import save_model, to_json, write_atomically
 from tiny_gpt.command import CommandError, CommandParser, run_command
 from tiny_gpt.config import ModelConfig
-from tiny_gpt.data import (
-    TUNING,
-    Mix,
-    Problems,
-    ProblemStream,
-    encode_rows,
-    inputs_and_targets,
-    problems_in,
-)
+from tiny_gpt.data import TUNING, Mix, Problems, problems_in
 from tiny_gpt.evaluate import predicted_exactly
-from tiny_gpt.model import TinyArithmeticGPT, next_token_loss
-from tiny_gpt.prompt import LARGEST_OPERAND
 from tiny_gpt.random32 import draws
+from tiny_gpt.recipe import RANGES, Recipe, recipe_settings
+from tiny_gpt.run import INITIAL_SEED, Run
 
-INITIAL_SEED = 42
+SIZES = ("n_layers", "width", "n_heads", "feed_forward_width")  # of `ModelConfig`, that a run may choose
 FIRST_LOSSES = 20  # steps at the start whose loss is always logged, for the test of the record
-
-# What a setting may be: lowest and highest.
-RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 10**9),
-    "batch_size": (1, 10**6),
-    "matrix_learning_rate": (1e-9, 10),
-    "learning_rate": (1e-9, 10),
-    "warmup_steps": (0, 10**9),
-    "final_fraction": (0, 1),
-    "restart_step": (0, 10**9),
-    "restart_fraction": (0, 1),
-    "weight_decay": (0, 10),
-    "beta1": (0, 0.9999),
-    "beta2": (0, 0.999999),
-    "clip": (1e-9, 1e9),
-    "stream_seed": (0, 2**32 - 1),
-    "minus": (0, 100),
-    "near": (0, 100),
-    "nines": (0, 100),
-    "ranges": (1, LARGEST_OPERAND + 1),
-    "near_distance": (0, LARGEST_OPERAND),
-    "threads": (1, 1024),
-    "save_every": (1, 10**9),
-    "check_every": (1, 10**9),
-    "log_every": (1, 10**9),
-    "sample": (1, 10**9),
-}
-
-
-# --8<-- [start:recipe]
-@dataclass(frozen=True)
-class Recipe:
-    """All settings that decide which weights come out; units in the comments."""
-
-    steps: int = 14000  # updates of the weights
-    batch_size: int = 512  # problems a step
-    matrix_optimizer: str = "muon"  # for the 8 matrices inside the blocks: muon or adamw
-    matrix_learning_rate: float = 0.02  # theirs, the highest, after the warm-up
-    learning_rate: float = 3e-3  # of all other parameters (AdamW)
-    warmup_steps: int = 100  # straight up from 0
-    final_fraction: float = 0.01  # a cosine ends at this share of the highest
-    restart_step: int = 12000  # here the rate goes up once more
-    restart_fraction: float = 0.2  # to this share of the highest, and down again
-    weight_decay: float = 0.05  # on the matrices inside the blocks only
-    beta1: float = 0.9
-    beta2: float = 0.98
-    clip: float = 1.0  # largest length of the gradient
-    stream_seed: int = 42  # which problems, in which order
-    mix: Mix = field(default_factory=Mix)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(values: dict[str, Any]) -> "Recipe":
-        mix = {**values["mix"], "ranges": tuple(values["mix"]["ranges"])}
-        return Recipe(**{**values, "mix": Mix(**mix)})
-
-
-def schedule(step: int, recipe: Recipe) -> float:
-    """The share of the highest learning rate: up in a line, then half a cosine down, twice.
-
-    `step` counts from 0. The second, smaller cosine is a warm restart (Loshchilov and
-    Hutter, 2017); a run that ends before `restart_step` has the first alone.
-    """
-    warm = min(1.0, (step + 1) / max(1, recipe.warmup_steps))
-    if step < recipe.restart_step:
-        start, end, top = 0, min(recipe.restart_step, recipe.steps), 1.0
-    else:
-        start, end, top = recipe.restart_step, recipe.steps, recipe.restart_fraction
-    cosine = 0.5 * (1 + math.cos(math.pi * (step - start) / max(1, end - start)))
-    return warm * (recipe.final_fraction + (top - recipe.final_fraction) * cosine)
-
-
-# --8<-- [end:recipe]
-
-
-def initial_model() -> TinyArithmeticGPT:
-    """The epoch-0 network: the same random weights for everybody (seed 42)."""
-    torch.manual_seed(INITIAL_SEED)
-    return TinyArithmeticGPT(ModelConfig())
-
-
-# --8<-- [start:optimizers]
-def new_optimizers(model: TinyArithmeticGPT, recipe: Recipe) -> list[torch.optim.Optimizer]:
-    """Muon (Jordan et al., 2024) for the matrices inside the blocks, AdamW for the rest.
-
-    AdamW (Loshchilov and Hutter, 2019) scales each number's step by that number's
-    past gradients. Muon treats a matrix as one thing: it evens out the step's
-    directions, so that none of them is left behind. Vectors and embeddings have no
-    such directions and stay with AdamW.
-    """
-    matrices = [p for name, p in model.named_parameters() if name.startswith("blocks.") and p.dim() == 2]
-    inside = {id(p) for p in matrices}
-    others = [p for p in model.parameters() if id(p) not in inside]
-    betas = (recipe.beta1, recipe.beta2)
-    adamw = torch.optim.AdamW(others, lr=recipe.learning_rate, betas=betas, weight_decay=0, fused=True)
-    rate, decay = recipe.matrix_learning_rate, recipe.weight_decay
-    if recipe.matrix_optimizer == "muon":
-        return [torch.optim.Muon(matrices, lr=rate, weight_decay=decay), adamw]
-    return [torch.optim.AdamW(matrices, lr=rate, betas=betas, weight_decay=decay, fused=True), adamw]
-
-
-# --8<-- [end:optimizers]
-
-
-class Run:
-    """A training run: model, optimizer, problem stream and the step they are at."""
-
-    def __init__(self, recipe: Recipe, device: str = "cpu") -> None:
-        self.recipe = recipe
-        self.device = torch.device(device)
-        self.model = initial_model().to(self.device)
-        self.optimizers = new_optimizers(self.model, recipe)
-        self.highest_rates = [optimizer.defaults["lr"] for optimizer in self.optimizers]
-        self.stream = ProblemStream(recipe.stream_seed, recipe.mix)
-        self.step = 0
-        self.log: list[dict[str, Any]] = []
-        self.snapshots: list[int] = []
-
-    # --8<-- [start:step]
-    def train_step(self) -> float:
-        """One batch: score every next token, measure the error, move the weights. Returns the loss."""
-        problems = self.stream.take(self.recipe.batch_size)
-        inputs, targets = inputs_and_targets(torch.from_numpy(encode_rows(problems)).to(self.device))
-        share = schedule(self.step, self.recipe)
-        for optimizer, highest in zip(self.optimizers, self.highest_rates, strict=True):
-            optimizer.param_groups[0]["lr"] = highest * share
-            optimizer.zero_grad()
-        self.model.train()
-        loss = next_token_loss(self.model(inputs), targets)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-        for optimizer in self.optimizers:
-            optimizer.step()
-        self.step += 1
-        return loss.item()
-
-    # --8<-- [end:step]
-
-    def save(self, path: Path) -> None:
-        """Write everything the next step depends on, in one atomic replacement."""
-        tensors = {f"model.{name}": t for name, t in stored_tensors(self.model).items()}
-        for number, optimizer in enumerate(self.optimizers):
-            for index, state in optimizer.state_dict()["state"].items():
-                for key, value in state.items():
-                    tensors[f"optimizer.{number}.{index}.{key}"] = value.detach().cpu().clone()
-        tensors["random_state"] = torch.get_rng_state()
-        facts = {
-            "recipe": self.recipe.to_dict(),
-            "step": self.step,
-            "next_candidate": self.stream.next_candidate,
-            "log": self.log,
-            "snapshots": self.snapshots,
-        }
-        write_atomically(path, safetensors.torch.save(tensors, {"run": json.dumps(facts)}))
-
-    @staticmethod
-    def load(path: Path, device: str = "cpu") -> "Run":
-        """The run as it was saved. Raises `CheckpointError` for a missing or damaged file."""
-        try:
-            with safetensors.safe_open(str(path), framework="pt") as file:
-                facts = json.loads(file.metadata()["run"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-            run = Run(Recipe.from_dict(facts["recipe"]), device)
-            run.step, run.log, run.snapshots = facts["step"], facts["log"], facts["snapshots"]
-            run.stream.next_candidate = facts["next_candidate"]
-            weights = {name: tensors[f"model.{name}"] for name in stored_tensors(run.model)}
-            run.model.load_state_dict(weights, strict=False)
-            for number, optimizer in enumerate(run.optimizers):
-                state = optimizer.state_dict()
-                for name, tensor in tensors.items():
-                    if name.startswith(f"optimizer.{number}."):
-                        index, key = name.split(".")[2:]
-                        state["state"].setdefault(int(index), {})[key] = tensor
-                optimizer.load_state_dict(state)
-            torch.set_rng_state(tensors["random_state"])
-        except FileNotFoundError:
-            raise CheckpointError(f"{path} does not exist; start the run without --resume") from None
-        except (safetensors.SafetensorError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
-            raise CheckpointError(f"{path} is damaged or not a training state: {error}") from None
-        return run
 
 
 def tuning_sample(count: int) -> Problems:
@@ -338,36 +144,46 @@ def parser() -> CommandParser:
             default=argparse.SUPPRESS,
             help=f"(default: {' '.join(map(str, value)) if many else value})",
         )
+    sizes = result.add_argument_group("size of the model (a resumed run keeps its own)")
+    for name in SIZES:
+        default = getattr(ModelConfig(), name)
+        sizes.add_argument(option(name), type=int, default=argparse.SUPPRESS, help=f"(default: {default})")
     return result
 
 
-def recipe_settings(recipe: Recipe) -> dict[str, Any]:
-    """The fields of a recipe and of its mix side by side."""
-    own = {f.name: getattr(recipe, f.name) for f in fields(Recipe) if f.name != "mix"}
-    return {**own, **{f.name: getattr(recipe.mix, f.name) for f in fields(Mix)}}
-
-
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The recipe's settings that stand on the command line."""
-    given = {name: value for name, value in vars(options).items() if name in recipe_settings(Recipe())}
+    """The settings of recipe and size that stand on the command line."""
+    choosable = {*recipe_settings(Recipe()), *SIZES}
+    given = {name: value for name, value in vars(options).items() if name in choosable}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def recipe_from(options: argparse.Namespace) -> Recipe:
     """The default recipe with the settings that were given."""
-    given = given_settings(options)
+    given = {name: value for name, value in given_settings(options).items() if name not in SIZES}
     mix = Mix(**{f.name: given.pop(f.name) for f in fields(Mix) if f.name in given})
     return Recipe(**given, mix=mix)
 
 
+def config_from(options: argparse.Namespace) -> ModelConfig:
+    """The default sizes with those that were given. Raises `CommandError` when they do not fit together."""
+    given = {name: value for name, value in given_settings(options).items() if name in SIZES}
+    try:
+        return ModelConfig(**given)
+    except ValueError as error:
+        said = " ".join(f"{option(name)} {value}" for name, value in given.items())
+        raise CommandError(f"{said}: {error}") from None
+
+
 def check_options(options: argparse.Namespace) -> None:
     """Raise `CommandError` for a setting that can not work."""
-    settings = {**vars(options), **recipe_settings(recipe_from(options))}
+    settings = {**ModelConfig().to_dict(), **vars(options), **recipe_settings(recipe_from(options))}
     for name, (low, high) in RANGES.items():
         values = settings[name] if isinstance(settings[name], tuple) else (settings[name],)
         for value in values:
             if value is not None and not low <= value <= high:
                 raise CommandError(f"{option(name)} must be from {low:g} to {high:g}, got {value}")
+    config_from(options)
     if settings["near"] + settings["nines"] > 100:
         raise CommandError("--near and --nines are per cents of one whole; together they must not exceed 100")
     if settings["matrix_optimizer"] not in ("muon", "adamw"):
@@ -386,11 +202,11 @@ def start_or_resume(options: argparse.Namespace) -> Run:
             raise CommandError(
                 f"{options.run} already holds a run; add --resume to go on, or choose another --run"
             )
-        run = Run(recipe_from(options), options.device)
+        run = Run(recipe_from(options), options.device, config_from(options))
         run.snapshots = [0]
     else:
         run = Run.load(state, options.device)
-        own = recipe_settings(run.recipe)
+        own = {**run.model.config.to_dict(), **recipe_settings(run.recipe)}
         for name, value in given_settings(options).items():
             if value != own[name]:
                 raise CommandError(
@@ -411,7 +227,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     run = start_or_resume(options)
     options.run.mkdir(parents=True, exist_ok=True)
     finished = train(run, options.run, options)
-    write_atomically(options.run / "log.json", to_json({"recipe": run.recipe.to_dict(), "log": run.log}))
+    facts = {"config": run.model.config.to_dict(), "recipe": run.recipe.to_dict(), "log": run.log}
+    write_atomically(options.run / "log.json", to_json(facts))
     if not finished:
         print(f"stopped after step {run.step}; go on with --resume", file=sys.stderr)
         return 130

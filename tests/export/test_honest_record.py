@@ -8,14 +8,15 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tiny_gpt.checkpoint import CHECKPOINTS, published, sha256
+from tiny_gpt.checkpoint import CHECKPOINTS, load_model, published, read_record, sha256
 from tiny_gpt.data import HELD_OUT, Problems, all_problems, encode_rows, inputs_and_targets, problems_in
 from tiny_gpt.evaluate import SMALL_OPERAND, answered_exactly, predicted_exactly, table
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.publish import GREEDY, ONE_PASS, round_to_float16
 from tiny_gpt.random32 import draws
+from tiny_gpt.recipe import Recipe
+from tiny_gpt.run import INITIAL_SEED, Run, initial_model
 from tiny_gpt.tokenizer import PAD_ID, CharacterTokenizer
-from tiny_gpt.train import INITIAL_SEED, Recipe, Run, initial_model
 
 PATHS = published()
 FIRST_STEPS = 10
@@ -141,3 +142,37 @@ def test_the_middle_checkpoint_has_its_recorded_loss_and_table(
     loss, right = loss_and_verdicts(models[name], held_out)
     assert loss == pytest.approx(records[name]["held_out_loss"], rel=1e-4)
     assert rows_off(table(held_out, right), records[name]["held_out"]) == []
+
+
+class TestSmallModel:
+    """The model that chapter 8 compares with is no step of the time line, and as honest."""
+
+    path = CHECKPOINTS / "small.safetensors"
+
+    def test_record_fits_its_weights(self) -> None:
+        record = read_record(self.path)
+        assert record["sha256"] == sha256(self.path.read_bytes())
+        assert record["method"] == GREEDY
+        assert record["problems_seen"] == record["step"] * record["recipe"]["batch_size"]
+        assert self.path not in PATHS
+
+    def test_it_is_smaller_and_only_its_steps_and_size_differ(self, log: dict[str, Any]) -> None:
+        record, trained = read_record(self.path), read_record(PATHS[-1])
+        assert {**record["recipe"], "steps": log["recipe"]["steps"]} == log["recipe"]
+        sizes = ("n_layers", "width", "n_heads", "feed_forward_width")
+        assert all(record["config"][size] < trained["config"][size] for size in sizes)
+        assert record["step"] == record["recipe"]["steps"]
+
+    def test_all_weights_are_float16_numbers(self) -> None:
+        for name, parameter in load_model(self.path).named_parameters():
+            assert torch.equal(parameter, parameter.half().to(parameter.dtype)), name
+
+    def test_has_its_recorded_loss_tables_and_small_problems(self) -> None:
+        record, model = read_record(self.path), load_model(self.path)
+        held_out, small = problems_in(HELD_OUT), all_problems(SMALL_OPERAND)
+        loss, right = loss_and_verdicts(model, held_out)
+        assert loss == pytest.approx(record["held_out_loss"], rel=1e-4)
+        assert rows_off(table(held_out, right), record["held_out"]) == []
+        small_right = predicted_exactly(model, small)
+        assert record["operands_0_to_99"]["right"] == int(small_right.sum())
+        assert record["operands_0_to_99"]["problems"] == len(small)

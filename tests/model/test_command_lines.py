@@ -12,7 +12,7 @@ from tiny_gpt import evaluate, generate, inspect_model
 from tiny_gpt.checkpoint import load_model, save_model
 from tiny_gpt.command import CommandError, run_command
 from tiny_gpt.model import TinyArithmeticGPT
-from tiny_gpt.train import Recipe
+from tiny_gpt.recipe import Recipe
 
 Start = Callable[..., subprocess.Popen[bytes]]
 Command = Callable[..., Any]
@@ -20,6 +20,9 @@ MODULES = {
     "evaluate": ["--split", "--json", "--checkpoint", "(default: held-out)"],
     "generate": ["prefix", "--temperature", "--top-k", "--seed", "--checkpoint", "(default: 98)"],
     "inspect_model": ["--save-initial", "--checkpoint", "(default: None)"],
+    "line_loss": ["line", "--checkpoint", "(default: None)"],
+    "learned": ["--write", "--out", "(default: False)"],
+    "publish": ["--name", "--trials", "--out", "(default: None)"],
     "train": ["--resume", "--device", "--steps", "--ranges", f"default: {Recipe().steps}", "(default: 100)"],
 }
 

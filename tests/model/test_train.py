@@ -14,14 +14,19 @@ import pytest
 import torch
 
 from tiny_gpt import train
-from tiny_gpt.checkpoint import CheckpointError, load_model, read_record, save_model
+from tiny_gpt.checkpoint import load_model, read_record
+from tiny_gpt.config import ModelConfig
 from tiny_gpt.data import TUNING, Mix, split_of
 from tiny_gpt.model import TinyArithmeticGPT
-from tiny_gpt.train import Recipe, Run, cell_shares, schedule, tuning_sample
+from tiny_gpt.recipe import Recipe
+from tiny_gpt.run import Run
+from tiny_gpt.train import cell_shares, tuning_sample
 
 Start = Callable[..., subprocess.Popen[bytes]]
 STEPS = 8
 TINY = ["--steps", STEPS, "--batch-size", 16, "--sample", 20, "--save-every", 2, "--quiet", "--threads", 1]
+SMALL = ["--n-layers", 1, "--width", 16, "--n-heads", 2, "--feed-forward-width", 24]
+SMALL_CONFIG = ModelConfig(n_layers=1, width=16, n_heads=2, feed_forward_width=24)
 FINAL = f"step-{STEPS:06d}.safetensors"
 
 # Run the training command, and die by SIGKILL right before a chosen call of fsync or replace.
@@ -70,91 +75,39 @@ def resume_flag(folder: Path) -> list[str]:
     return ["--resume"] if (folder / "state.safetensors").exists() else []
 
 
-class TestSchedule:
-    recipe = Recipe(steps=1000, warmup_steps=100, final_fraction=0.01)
-
-    def test_starts_near_0_and_warms_up_in_a_line(self) -> None:
-        assert schedule(0, self.recipe) == pytest.approx(0.01)
-        assert schedule(49, self.recipe) == pytest.approx(0.5, rel=0.01)
-        assert schedule(99, self.recipe) == pytest.approx(1, rel=0.03)
-
-    def test_ends_at_the_final_fraction(self) -> None:
-        assert schedule(1000, self.recipe) == pytest.approx(0.01)
-        assert 0.01 < schedule(999, self.recipe) < 0.0101
-
-    def test_is_half_way_down_in_the_middle(self) -> None:
-        assert schedule(500, self.recipe) == pytest.approx((1 + 0.01) / 2)
-
-    def test_rises_then_falls_within_0_and_1(self) -> None:
-        shares = [schedule(step, self.recipe) for step in range(1001)]
-        top = shares.index(max(shares))
-        assert shares[: top + 1] == sorted(shares[: top + 1])
-        assert shares[top:] == sorted(shares[top:], reverse=True)
-        assert all(0 < share <= 1 for share in shares)
-
-    def test_without_warm_up_it_starts_at_the_top(self) -> None:
-        assert schedule(0, Recipe(warmup_steps=0)) == 1
-
-    def test_restarts_once_and_ends_again_at_the_final_fraction(self) -> None:
-        recipe = Recipe(steps=1500, restart_step=1000, restart_fraction=0.2)
-        assert schedule(999, recipe) == pytest.approx(0.01, abs=1e-4)
-        assert schedule(1000, recipe) == pytest.approx(0.2)
-        assert schedule(1250, recipe) == pytest.approx((0.2 + 0.01) / 2)
-        assert schedule(1500, recipe) == pytest.approx(0.01)
-
-    def test_a_run_that_ends_before_the_restart_has_one_cosine(self) -> None:
-        alone = Recipe(steps=500, restart_step=500)
-        assert all(schedule(s, Recipe(steps=500)) == schedule(s, alone) for s in range(500))
-
-    def test_both_optimizers_follow_it(self) -> None:
-        run = Run(Recipe(steps=100, batch_size=4, warmup_steps=10))
-        run.train_step()
-        share = schedule(0, run.recipe)
-        rates = [optimizer.param_groups[0]["lr"] for optimizer in run.optimizers]
-        assert rates == [run.recipe.matrix_learning_rate * share, run.recipe.learning_rate * share]
-
-
-class TestRecipe:
-    def test_json_round_trip(self) -> None:
-        recipe = Recipe(steps=7, learning_rate=0.5, mix=Mix(minus=10, ranges=(10, 100)))
-        assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
-
-    @pytest.mark.parametrize("matrix_optimizer", ["muon", "adamw"])
-    def test_each_parameter_has_one_optimizer(self, matrix_optimizer: str) -> None:
-        run = Run(Recipe(matrix_optimizer=matrix_optimizer))
-        owned = [
-            p for optimizer in run.optimizers for group in optimizer.param_groups for p in group["params"]
-        ]
-        assert len({id(p) for p in owned}) == len(owned)
-        assert {id(p) for p in owned} == {id(p) for p in run.model.parameters()}
-        assert len(run.optimizers[0].param_groups[0]["params"]) == 8
-
+class TestOptions:
     def test_settings_reach_the_recipe(self) -> None:
         options = train.parser().parse_args(
             ["--steps", "5", "--learning-rate", "0.1", "--minus", "20", "--ranges", "10", "1000"]
         )
         expected = Recipe(steps=5, learning_rate=0.1, mix=Mix(minus=20, ranges=(10, 1000)))
         assert train.recipe_from(options) == expected
+        assert train.config_from(options) == ModelConfig()
+
+    def test_sizes_reach_the_model_and_not_the_recipe(self) -> None:
+        options = train.parser().parse_args(list(map(str, SMALL)))
+        assert train.config_from(options) == SMALL_CONFIG
+        assert train.recipe_from(options) == Recipe()
 
 
-class TestSteps:
-    def test_starts_from_the_seed_42_weights(self, initial_model: TinyArithmeticGPT) -> None:
-        expected = initial_model.state_dict()
-        assert all(torch.equal(t, expected[name]) for name, t in Run(Recipe()).model.state_dict().items())
+class TestAnotherSize:
+    def test_state_kept_records_and_log_hold_the_sizes(self, tmp_path: Path) -> None:
+        assert train_here(tmp_path, *SMALL) == 0
+        assert Run.load(tmp_path / "state.safetensors").model.config == SMALL_CONFIG
+        assert load_model(tmp_path / FINAL).config == SMALL_CONFIG
+        log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
+        assert log["config"] == SMALL_CONFIG.to_dict()
+        assert log["log"][-1]["step"] == STEPS
 
-    def test_every_parameter_moves_and_the_output_stays_tied(self, initial_model: TinyArithmeticGPT) -> None:
-        run = Run(Recipe(steps=10, batch_size=16, warmup_steps=1))
-        run.train_step()
-        before = dict(initial_model.named_parameters())
-        assert all(not torch.equal(p, before[name]) for name, p in run.model.named_parameters())
-        assert run.model.lm_head.weight is run.model.token_embedding.weight
-        assert run.step == 1
+    def test_resume_needs_no_sizes(self, tmp_path: Path) -> None:
+        assert train_here(tmp_path, *SMALL) == 0
+        final = (tmp_path / FINAL).read_bytes()
+        assert train_here(tmp_path, "--resume") == 0
+        assert train_here(tmp_path, "--resume", *SMALL) == 0
+        assert (tmp_path / FINAL).read_bytes() == final
 
-    def test_loss_falls(self, unbroken: Path) -> None:
-        log = losses(Run.load(unbroken / "state.safetensors").log)
-        assert log[0][1] == pytest.approx(4.6, abs=0.1)  # near ln 98 = 4.585
-        assert log[-1][1] < log[0][1]
 
+class TestChecks:
     def test_tuning_sample_is_fixed_and_from_the_tuning_slice(self) -> None:
         sample = tuning_sample(200)
         assert len(sample) == 200
@@ -208,52 +161,10 @@ class TestUnbrokenRun:
         assert (tmp_path / FINAL).read_bytes() == (unbroken / FINAL).read_bytes()
         assert state.read_bytes() == (unbroken / "state.safetensors").read_bytes()
 
-
-class TestSavedState:
-    def test_resumed_in_the_middle_equals_unbroken(self, unbroken: Path, tmp_path: Path) -> None:
-        run = Run(Recipe(steps=STEPS, batch_size=16))
-        for _ in range(3):
-            run.train_step()
-        run.save(tmp_path / "state.safetensors")
-        resumed = Run.load(tmp_path / "state.safetensors")
-        while resumed.step < STEPS:
-            resumed.train_step()
-        final = load_model(unbroken / FINAL).state_dict()
-        assert all(torch.equal(t, final[name]) for name, t in resumed.model.state_dict().items())
-
-    def test_holds_step_stream_recipe_log_and_random_state(self, tmp_path: Path) -> None:
-        run = Run(Recipe(steps=9, batch_size=16, mix=Mix(minus=7)))
-        run.train_step()
-        run.log.append({"step": 1, "loss": 4.5})
-        torch.manual_seed(123)
-        run.save(tmp_path / "state.safetensors")
-        expected = torch.rand(3)
-        torch.manual_seed(5)
-        loaded = Run.load(tmp_path / "state.safetensors")
-        assert torch.equal(torch.rand(3), expected)
-        assert (loaded.step, loaded.log, loaded.recipe) == (1, run.log, run.recipe)
-        assert loaded.stream.next_candidate == run.stream.next_candidate > 0
-        assert loaded.model.lm_head.weight is loaded.model.token_embedding.weight
-
-    @pytest.mark.parametrize("kept", [0.0, 0.001, 0.5, 0.999])
-    def test_cut_short_is_refused(self, unbroken: Path, tmp_path: Path, kept: float) -> None:
-        state = tmp_path / "state.safetensors"
-        data = (unbroken / "state.safetensors").read_bytes()
-        state.write_bytes(data[: int(len(data) * kept)])
-        with pytest.raises(CheckpointError, match=re.escape(str(state))):
-            Run.load(state)
-
-    def test_missing_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(CheckpointError, match="does not exist; start the run without --resume"):
-            Run.load(tmp_path / "state.safetensors")
-
-    def test_a_checkpoint_without_a_run_is_refused(
-        self, tmp_path: Path, initial_model: TinyArithmeticGPT
-    ) -> None:
-        state = tmp_path / "state.safetensors"
-        save_model(state, initial_model)
-        with pytest.raises(CheckpointError, match="not a training state"):
-            Run.load(state)
+    def test_loss_falls(self, unbroken: Path) -> None:
+        log = losses(Run.load(unbroken / "state.safetensors").log)
+        assert log[0][1] == pytest.approx(4.6, abs=0.1)  # near ln 98 = 4.585
+        assert log[-1][1] < log[0][1]
 
 
 @pytest.fixture(scope="module")
@@ -376,6 +287,11 @@ class TestWrongOptions:
             (["--minus", 101], "--minus"),
             (["--near", -1], "--near"),
             (["--near-distance", -1], "--near-distance"),
+            (["--n-layers", 0], "--n-layers must be from 1 to 64, got 0"),
+            (["--width", 10**9], "--width must be from 1 to 4096, got 1000000000"),
+            (["--feed-forward-width", -1], "--feed-forward-width must be from 1 to"),
+            (["--width", 64, "--n-heads", 3], "--width 64 --n-heads 3: width must divide evenly by n_heads"),
+            (["--n-heads", 3], "--n-heads 3: width must divide evenly by n_heads, got 128 and 3"),
             (["--resume"], "does not exist; start the run without --resume"),
         ],
         ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
@@ -412,10 +328,11 @@ class TestWrongOptions:
             (["--learning-rate", 0.5], "--learning-rate 0.5: the run in "),
             (["--minus", 10], "--minus 10: the run in "),
             (["--ranges", 10], "--ranges"),
+            (["--width", 64], "--width 64: the run in "),
         ],
-        ids=["steps", "learning-rate", "minus", "ranges"],
+        ids=["steps", "learning-rate", "minus", "ranges", "width"],
     )
-    def test_resume_with_another_recipe(
+    def test_resume_with_another_recipe_or_size(
         self, command: Callable[..., Any], unbroken: Path, options: list[object], fragment: str
     ) -> None:
         before = (unbroken / "state.safetensors").read_bytes()
