@@ -108,7 +108,8 @@ def test_download_shows_bytes(open_page: OpenPage, site: Site) -> None:
     held = Held()
     site.server.fail("assets/runtime/*", held)
     runtime = site.manifest["runtime"]["wasm"]["bytes"]
-    model = site.manifest["models"][site.manifest["trained"]]["bytes"]
+    weights = site.manifest["models"][site.manifest["trained"]]
+    model = weights["bytes"] + site.manifest["graphs"][weights["size"]]["plain"]["bytes"]
     scorer = Scorer(open_page())
     scorer.submit("12+34=")
     expect(scorer.root).to_have_attribute("aria-busy", "true")

@@ -96,7 +96,7 @@ def test_an_unknown_fact_stops_the_build() -> None:
     with pytest.raises(PluginError) as stop:
         hook.on_page_markdown("{{ model.wings }}", page=Page())
     assert str(stop.value) == (
-        "part-1/page.md names the fact model.wings, which export/facts.py does not compute"
+        "part-1/page.md names the fact model.wings, which export/facts does not compute"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from tiny_gpt import checkpoint, train
+from tiny_gpt import checkpoint
 from tiny_gpt.checkpoint import (
     CheckpointError,
     load_model,
@@ -22,6 +22,7 @@ from tiny_gpt.checkpoint import (
 )
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.run import initial_model as new_initial_model
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".safetensors", ".pt"])
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1656464\n"
@@ -93,7 +94,7 @@ class TestRoundTrip:
 
     @SUFFIXES
     def test_float16_values_survive(self, tmp_path: Path, suffix: str) -> None:
-        model = train.initial_model()
+        model = new_initial_model()
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.copy_(parameter.half().float())

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tiny_gpt import train
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import CausalSelfAttention, TinyArithmeticGPT
+from tiny_gpt.run import initial_model as new_initial_model
 from tiny_gpt.tokenizer import CharacterTokenizer
 
 # Values of the specification for `=` (ID 32) at position 4 of `1+1=2`, numbers 1 to 4 of 128.
@@ -121,13 +121,13 @@ class TestParameters:
 
 class TestTiedOutput:
     def test_one_storage(self) -> None:
-        model = train.initial_model()
+        model = new_initial_model()
         assert model.lm_head.weight is model.token_embedding.weight
         assert model.lm_head.weight.data_ptr() == model.token_embedding.weight.data_ptr()
         assert model.lm_head.bias is None
 
     def test_a_change_in_one_is_seen_in_the_other(self) -> None:
-        model = train.initial_model()
+        model = new_initial_model()
         with torch.no_grad():
             model.lm_head.weight[32, 0] = 7.0
             model.token_embedding.weight[20, 1] = 8.0
@@ -135,7 +135,7 @@ class TestTiedOutput:
         assert model.lm_head.weight[20, 1] == 8.0
 
     def test_gradients_of_both_uses_meet(self) -> None:
-        model = train.initial_model()
+        model = new_initial_model()
         model(torch.tensor([[1, 20]])).sum().backward()
         gradient = model.token_embedding.weight.grad
         assert gradient is not None
@@ -166,7 +166,7 @@ class TestInitialWeights:
         assert not torch.equal(embedded[1], embedded[3])
 
     def test_same_seed_same_weights(self, initial_model: TinyArithmeticGPT) -> None:
-        again = train.initial_model().state_dict()
+        again = new_initial_model().state_dict()
         assert all(torch.equal(tensor, again[name]) for name, tensor in initial_model.state_dict().items())
 
     def test_spreads(self, initial_model: TinyArithmeticGPT) -> None:
@@ -305,7 +305,7 @@ class TestDropout:
         assert sum(isinstance(module, torch.nn.Dropout) for module in model.modules()) == 1 + 2 * 3
 
     def test_none_by_default(self, initial_model: TinyArithmeticGPT) -> None:
-        model = train.initial_model().train()
+        model = new_initial_model().train()
         ids = random_ids(2, 9)
         assert torch.equal(model(ids), initial_model(ids))
 
