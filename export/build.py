@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,15 @@ from export.golden import golden_cases
 from export.graph import INPUT_NAME, NamedOutputs, fill, output_names, trace
 from export.walk import recorded_walk
 from tiny_gpt.checkpoint import load_model, published, read_record, sha256, to_json
+from tiny_gpt.data import (
+    DRAWS_PER_CANDIDATE,
+    HELD_OUT_PARTS,
+    ROW_LENGTH,
+    SPLIT_PARTS,
+    SPLIT_SALT,
+    TUNING_PARTS,
+    Mix,
+)
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.prompt import LARGEST_OPERAND, LIMITS, LONGEST_PREFIX, MESSAGES, TYPED_FOR
 from tiny_gpt.tokenizer import FIRST_CHARACTER, FIRST_CHARACTER_ID, SPECIAL_NAMES, VOCABULARY
@@ -173,6 +183,7 @@ def _make(folder: Path) -> None:
             "messages": dict(MESSAGES),
             "typed_for": dict(TYPED_FOR),
         },
+        "data": data_rules(),
         "model": {
             "config": config.to_dict(),
             "parameters": models[trained].parameter_breakdown(),
@@ -199,6 +210,21 @@ def _make(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(to_json(manifest))
     (folder / "golden.json").write_bytes(to_json(golden))
     (folder / "facts.json").write_bytes(to_json(facts))
+
+
+def data_rules() -> dict[str, Any]:
+    """What the page needs to draw and split problems as `tiny_gpt.data` does."""
+    return {
+        "split": {
+            "salt": SPLIT_SALT,
+            "parts": SPLIT_PARTS,
+            "held_out_parts": HELD_OUT_PARTS,
+            "tuning_parts": TUNING_PARTS,
+        },
+        "mix": asdict(Mix()),
+        "draws_per_candidate": DRAWS_PER_CANDIDATE,
+        "row_length": ROW_LENGTH,
+    }
 
 
 def _record(path: Path) -> dict[str, Any]:
