@@ -13,9 +13,9 @@ from typing import Any
 from export.build import GENERATED, HASH_LENGTH, ORT_FILES, ROOT, SITE_ASSETS, ort_file
 from tiny_gpt.checkpoint import CHECKPOINTS
 
-CODE_FOLDERS = ("runtime", "widgets")
+CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "widgets.css")
+STYLES = ("course.css", "questions.css", "widgets.css")
 
 
 def code_files() -> dict[str, Path]:
