@@ -41,7 +41,7 @@ async function nextTokenLogits(engine, model, prefix) {
 async function decode(engine, model, prompt) {
   const ids = encode(prompt);
   const start = ids.length;
-  while (ids.length < manifest.model.config.context_length) {
+  while (ids.length <= manifest.model.config.context_length) {
     const token = topToken((await logitRows(engine, model, ids)).at(-1));
     if (token in manifest.vocabulary.special) {
       return { written: ids.slice(start).map(tokenName).join(""), ended: token === EOS_ID };

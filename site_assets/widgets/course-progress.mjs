@@ -11,14 +11,14 @@ export default class CourseProgress extends HTMLElement {
   #note = h("p", { class: "live-hint" });
   #status = h("p", { class: "live-status", role: "status" });
   #ask = h("button", { type: "button", class: "live-button", onclick: () => this.#confirm(true) }, "Clear progress");
-  #yes = h("button", { type: "button", class: "live-button live-button--primary", onclick: () => this.#clear() }, "Clear");
+  #keep = h("button", { type: "button", class: "live-button", onclick: () => this.#confirm(false) }, "Keep it");
   #confirmation = h(
     "p",
     { class: "progress-confirmation", role: "group", "aria-label": "Clear progress?", hidden: true },
     "Clear everything that is kept here? This can not be undone. ",
-    this.#yes,
+    this.#keep,
     " ",
-    h("button", { type: "button", class: "live-button", onclick: () => this.#confirm(false) }, "Keep it"),
+    h("button", { type: "button", class: "live-button live-button--primary", onclick: () => this.#clear() }, "Clear"),
   );
 
   connectedCallback() {
@@ -51,7 +51,7 @@ export default class CourseProgress extends HTMLElement {
     this.#confirmation.hidden = !isAsked;
     this.#ask.hidden = isAsked;
     this.#status.textContent = "";
-    (isAsked ? this.#yes : this.#ask).focus();
+    (isAsked ? this.#keep : this.#ask).focus();
   }
 
   #clear() {

@@ -75,7 +75,7 @@ export default class CourseQuestion extends LiveElement {
     });
     ignoreComposingEnter(box);
     this.#inputs.push(box);
-    return h("p", { class: "live-form" }, h("label", { for: box.id }, "Your answer"), box, unit && h("span", {}, unit));
+    return h("p", { class: "live-row" }, h("label", { for: box.id }, "Your answer"), box, unit && h("span", {}, unit));
   }
 
   /** What the reader has chosen: the option's index or the number; a sentence where nothing can be used. @returns {number | string} */

@@ -18,7 +18,7 @@ import { PLAIN_TEXT_BOX, grouped, h, ignoreComposingEnter, uniqueId } from "./do
 export function buildField(field, onChange, describedBy) {
   const isChoice = field.type === "choice" || field.type === "checkpoint";
   const control = isChoice ? select(field, onChange) : box(field, onChange, describedBy);
-  const element = h("p", { class: "live-form exercise-field" }, h("label", { for: control.id }, field.label), control);
+  const element = h("p", { class: "live-row exercise-field" }, h("label", { for: control.id }, field.label), control);
   return { element, control, read: () => READERS[field.type](control.value, field) };
 }
 

@@ -31,6 +31,7 @@ def test_there_are_javascript_tests() -> None:
     assert FILES == [
         "download.test.mjs",
         "problems.test.mjs",
+        "progress.test.mjs",
         "rules.test.mjs",
         "runtime.test.mjs",
         "sampling.test.mjs",
