@@ -168,8 +168,9 @@ def _computed(compute: Any) -> Value:
     if parameters.keys() != wanted.keys():
         raise QuestionError(f"compute of {compute['function']} takes {', '.join(wanted)}")
     for name, value in parameters.items():
-        if not isinstance(value, wanted[name].annotation) or isinstance(value, bool):
-            kind = "text in quotes" if wanted[name].annotation is str else "a whole number"
+        kind = {str: "text in quotes", int: "a whole number"}.get(wanted[name].annotation, "a list")
+        accepted = {"text in quotes": str, "a whole number": int, "a list": list}[kind]
+        if not isinstance(value, accepted) or isinstance(value, bool):
             raise QuestionError(f"{name} of compute must be {kind}")
     try:
         return function(**parameters)

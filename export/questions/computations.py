@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
 from export.graph import NamedOutputs, output_names
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, published
+from tiny_gpt.data import Problems, split_of
 from tiny_gpt.generate import generate, next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
@@ -87,6 +89,11 @@ def loss(model: str, line: str) -> float:
     return float(F.cross_entropy(opened(model)(torch.tensor([ids]))[0].double(), targets))
 
 
+def cheapest_line(model: str, lines: list[str]) -> str:
+    """The line with the smallest mean loss."""
+    return min(lines, key=lambda line: loss(model, line))
+
+
 @torch.inference_mode()
 def attention_weight(model: str, line: str, block: int, head: int, position: int, source: int) -> float:
     """The share that `position` takes from `source` in a head; blocks and heads count from 1."""
@@ -94,6 +101,15 @@ def attention_weight(model: str, line: str, block: int, head: int, position: int
     values = NamedOutputs(network)(torch.tensor([CharacterTokenizer().encode(line)]))
     place = output_names(network.config.n_layers).index(f"block_{block}_attention_weights")
     return float(values[place][0, head - 1, position, source])
+
+
+def split(a: int, b: int) -> str:
+    return split_of(a, b)
+
+
+def carries(a: int, operation: str, b: int) -> int:
+    """Columns that carry (for +) or borrow (for -)."""
+    return int(Problems(np.array([a]), np.array([b]), np.array([operation == "-"])).carries[0])
 
 
 COMPUTATIONS: dict[str, Computation] = {
@@ -111,11 +127,18 @@ COMPUTATIONS: dict[str, Computation] = {
         token_loss, "decimal", "The loss for the target {token} after {prefix} ({model}): {value}"
     ),
     "loss": Computation(loss, "decimal", "The mean loss over all targets of {line} ({model}): {value}"),
+    "cheapest_line": Computation(
+        cheapest_line, "token", "Of the lines {lines}, the one with the smallest mean loss ({model}): {value}"
+    ),
     "attention_weight": Computation(
         attention_weight,
         "percent",
         "The weight that position {position} of {line} gives to position {source} in head {head} of block "
         "{block} ({model}): {value}",
+    ),
+    "split": Computation(split, "token", "The part that the pair of {a} and {b} belongs to: {value}"),
+    "carries": Computation(
+        carries, "whole", "The number of columns of {a} {operation} {b} that carry or borrow: {value}"
     ),
 }
 
@@ -135,8 +158,10 @@ def shown(kind: str, value: Value) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def shown_parameter(name: str, value: Value) -> str:
+def shown_parameter(name: str, value: Value | list[str]) -> str:
     """A parameter inside the sentence, as Markdown."""
+    if isinstance(value, list):
+        return ", ".join(f"`{item}`" for item in value)
     if name == "model":
         if value in ("trained", "initial"):
             return {"trained": "trained weights", "initial": "random weights"}[str(value)]

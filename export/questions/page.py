@@ -3,6 +3,8 @@
     {% question ID %}          a question with its answer in a closed details element
     {% chapter-progress %}     one line: what the reader has done in this chapter
     {% course-progress %}      the list of chapters with what the reader has done in each
+    {% chapter 5 %}            anywhere in a text: a link to the chapter, if the navigation has it
+    {% gate %}                 the final test: every question of the bank that is marked for it
 
 The elements of the same names in `site_assets/widgets/` take the HTML over; what it
 says is all that they know, so a page carries its own questions and no others.
@@ -20,8 +22,10 @@ from export.questions.bank import Option, Question
 from export.questions.computations import COMPUTATIONS, shown, shown_parameter
 
 MACRO = re.compile(r"^\{% (\S+)(?: (\S+))? %\}$", re.MULTILINE)
+CHAPTER_LINK = re.compile(r"\{% chapter (\d+) %\}")
 EXERCISE = re.compile(r'<course-exercise\s[^>]*\bname="([^"]+)"')
 CHAPTER_TITLE = re.compile(r"(\d+)\. (.+)")
+GATE_PAGE = "part-1/gate.md"
 KIND_TITLES = {"predict": "Predict, then see", "check": "Check yourself"}
 
 
@@ -74,28 +78,54 @@ def expand(markdown: str, page: str, bank: dict[str, Question], course: list[Cha
             return live_block(chapter_progress_html(own))
         if name == "course-progress":
             return live_block(course_progress_html(course, page))
+        if name == "gate":
+            return live_block(gate_html(bank, course, page))
         raise MacroError(f"{page}: {match[0]} is not known")
 
-    return MACRO.sub(block, markdown)
+    def link(match: re.Match[str]) -> str:
+        own = next((chapter for chapter in course if chapter.number == int(match[1])), None)
+        return f"[chapter {match[1]}]({_up(page)}{own.page})" if own else f"chapter {match[1]}"
+
+    return CHAPTER_LINK.sub(link, MACRO.sub(block, markdown))
 
 
 def live_block(content: str) -> str:
     return f'<div class="course-live" data-search-exclude markdown>\n{content}\n</div>'
 
 
-def question_html(question: Question, tag: str = "course-question") -> str:
+def question_html(question: Question) -> str:
     """The question with its answer in a details element, as Markdown inside HTML."""
     attributes = {"name": question.id, "kind": question.kind}
     if question.compute:
         attributes["compute"] = json.dumps(question.compute)
-    lines = [
-        f"<{tag}{_attributes(attributes)} markdown>",
-        f'<p class="question-kind">{KIND_TITLES[question.kind]}</p>',
-        f'<p class="question-text" markdown>{question.text}</p>',
-        *(_option_lines(question) if question.options else _number_lines(question)),
-        f"</{tag}>",
-    ]
-    return "\n".join(lines)
+    return "\n".join(
+        [f"<course-question{_attributes(attributes)} markdown>", *_content(question), "</course-question>"]
+    )
+
+
+def gate_html(bank: dict[str, Question], course: list[Chapter], page: str) -> str:
+    """The chapters and the bank's questions for the final test, which `course-gate` draws from."""
+    lines = ["<course-gate markdown>", '<ul class="gate-chapters" markdown>']
+    lines += [f'<li data-chapter="{c.number}" markdown>{_chapter_link(c, page)}</li>' for c in course]
+    lines.append("</ul>")
+    for question in bank.values():
+        if question.gate:
+            attributes = {
+                "class": "gate-question",
+                "data-name": question.id,
+                "data-kind": question.kind,
+                "data-chapter": str(question.chapter),
+            }
+            if question.compute:
+                attributes["data-compute"] = json.dumps(question.compute)
+            lines += [f"<div{_attributes(attributes)} markdown>", *_content(question), "</div>"]
+    return "\n".join([*lines, "</course-gate>"])
+
+
+def _content(question: Question) -> Iterator[str]:
+    yield f'<p class="question-kind">{KIND_TITLES[question.kind]}</p>'
+    yield f'<p class="question-text" markdown>{question.text}</p>'
+    yield from _option_lines(question) if question.options else _number_lines(question)
 
 
 def _option_lines(question: Question) -> Iterator[str]:
@@ -181,14 +211,24 @@ def chapter_progress_html(chapter: Chapter) -> str:
 
 def course_progress_html(course: list[Chapter], page: str) -> str:
     """The list of chapters, each with a link that MkDocs resolves from `page`."""
-    up = "../" * page.count("/")
     lines = ["<course-progress markdown>", '<ul class="progress-list" markdown>']
     for chapter in course:
         attributes = _attributes(_progress_attributes(chapter))
-        link = f"[{chapter.number}. {chapter.title}]({up}{chapter.page})"
         amounts = f'<span class="progress-amounts">{_amounts(chapter)}</span>'
-        lines.append(f"<li{attributes} markdown>{link}: {amounts}</li>")
+        lines.append(f"<li{attributes} markdown>{_chapter_link(chapter, page)}: {amounts}</li>")
+    gate = f"[Test yourself: Part I]({_up(page)}{GATE_PAGE})"
+    amounts = '<span class="progress-amounts">a dozen questions</span>'
+    lines.append(f"<li data-gate markdown>{gate}: {amounts}</li>")
     return "\n".join([*lines, "</ul>", "</course-progress>"])
+
+
+def _chapter_link(chapter: Chapter, page: str) -> str:
+    return f"[{chapter.number}. {chapter.title}]({_up(page)}{chapter.page})"
+
+
+def _up(page: str) -> str:
+    """From a page's folder to docs/."""
+    return "../" * page.count("/")
 
 
 def _progress_attributes(chapter: Chapter) -> dict[str, str]:

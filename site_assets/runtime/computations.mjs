@@ -3,6 +3,7 @@
  * of the same name in `export/questions/computations.py`, which writes the sentences.
  */
 import { manifest } from "../generated/manifest.mjs";
+import { answer, carries, readProblem, splitOf } from "./problems.mjs";
 import { probabilities, rank, topToken } from "./scores.mjs";
 import { EOS_ID, VOCABULARY_SIZE, displayName, encode, tokenName } from "./tokenizer.mjs";
 
@@ -56,6 +57,15 @@ async function probability(engine, { model, prefix, token }) {
   return probabilities(await nextTokenLogits(engine, model, prefix))[tokenId(token)];
 }
 
+/** Mean of -ln p over all targets of a line, EOS included. @param {Engine} engine @param {string} model @param {string} line */
+async function meanLoss(engine, model, line) {
+  const ids = encode(line);
+  const targets = [...ids.slice(1), EOS_ID];
+  const rows = await logitRows(engine, model, ids);
+  const losses = rows.map((row, position) => -Math.log(probabilities(row)[targets[position]]));
+  return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
+}
+
 /** @type {Record<string, Computation>} */
 export const COMPUTATIONS = {
   top_token: {
@@ -69,9 +79,8 @@ export const COMPUTATIONS = {
   is_right: {
     kind: "verdict",
     compute: async (engine, { model, prompt }) => {
-      const [, a, sign, b] = prompt.match(/^(\d+)([+-])(\d+)=$/);
       const { written, ended } = await decode(engine, model, prompt);
-      return ended && written === String(sign === "+" ? Number(a) + Number(b) : Number(a) - Number(b));
+      return ended && written === answer(readProblem(prompt));
     },
   },
   logit: {
@@ -87,14 +96,13 @@ export const COMPUTATIONS = {
     kind: "decimal",
     compute: async (engine, parameters) => -Math.log(await probability(engine, parameters)),
   },
-  loss: {
-    kind: "decimal",
-    compute: async (engine, { model, line }) => {
-      const ids = encode(line);
-      const targets = [...ids.slice(1), EOS_ID];
-      const rows = await logitRows(engine, model, ids);
-      const losses = rows.map((row, position) => -Math.log(probabilities(row)[targets[position]]));
-      return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
+  loss: { kind: "decimal", compute: (engine, { model, line }) => meanLoss(engine, model, line) },
+  cheapest_line: {
+    kind: "token",
+    compute: async (engine, { model, lines }) => {
+      const losses = [];
+      for (const line of lines) losses.push(await meanLoss(engine, model, line));
+      return lines[losses.indexOf(Math.min(...losses))];
     },
   },
   attention_weight: {
@@ -107,6 +115,8 @@ export const COMPUTATIONS = {
       return data[((head - 1) * length + position) * length + source];
     },
   },
+  split: { kind: "token", compute: async (_engine, { a, b }) => splitOf(a, b) },
+  carries: { kind: "whole", compute: async (_engine, problem) => carries(problem) },
 };
 
 /** A value as the page writes it: `shown` of computations.py. @param {string} kind @param {Value} value */

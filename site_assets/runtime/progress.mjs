@@ -111,9 +111,10 @@ export class Progress extends EventTarget {
     return [...this.#record.gate];
   }
 
-  /** @param {number} seed @param {number} right @param {number} of */
+  /** Keep a result of the final test, if it is the seed's first. @param {number} seed @param {number} right @param {number} of */
   gateFinished(seed, right, of) {
     this.#change((record) => {
+      if (record.gate.some((result) => result.seed === seed)) return;
       record.gate.push({ seed, right, of, date: today() });
       record.gate.splice(0, record.gate.length - LONGEST_GATE_RECORD);
     });

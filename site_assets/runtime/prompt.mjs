@@ -43,8 +43,15 @@ export function checkPrefix(text) {
  * @param {string} name
  * @param {string} text
  */
-export function checkSetting(name, text) {
-  const [low, high, whole] = manifest.prompt.limits[name];
+export const checkSetting = (name, text) => checkNumber(name, manifest.prompt.limits[name], text);
+
+/**
+ * Read a typed number within limits: lowest, highest, whole numbers only.
+ * @param {string} name how the number is called in the error sentence
+ * @param {[number, number, boolean]} limits
+ * @param {string} text
+ */
+export function checkNumber(name, [low, high, whole], text) {
   const limits = { name, low, high, shown: `“${text}”` };
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim())) {
     throw new CourseError(ruleMessage("not-a-number", limits));

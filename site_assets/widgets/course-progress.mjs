@@ -4,7 +4,7 @@
  */
 import { progress } from "../runtime/progress.mjs";
 import { h } from "./dom.mjs";
-import { isDone, progressLine, readParts } from "./progress-line.mjs";
+import { gateLine, isDone, progressLine, readParts } from "./progress-line.mjs";
 
 export default class CourseProgress extends HTMLElement {
   #built = false;
@@ -35,12 +35,13 @@ export default class CourseProgress extends HTMLElement {
   }
 
   #draw = () => {
-    for (const item of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll(".progress-list > li"))) {
+    for (const item of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll(".progress-list > [data-chapter]"))) {
       const parts = readParts(item);
       const line = progressLine(parts) || "nothing to answer yet";
       const done = line.startsWith("nothing") || !isDone(parts) ? "" : " ✓ done";
       item.querySelector(".progress-amounts").textContent = `${line}${done}`;
     }
+    this.querySelector("[data-gate] .progress-amounts").textContent = gateLine();
     this.#note.textContent = progress.isKept
       ? "Kept in this browser, on this device, and sent nowhere."
       : "This browser keeps no data for this site, so your progress lasts until you close or reload the page.";

@@ -1,7 +1,6 @@
 /** The input fields of an exercise: what a definition asks for, its rules, and the value that was typed. */
 import { manifest } from "../generated/manifest.mjs";
-import { CourseError, ruleMessage } from "../runtime/messages.mjs";
-import { checkPrefix } from "../runtime/prompt.mjs";
+import { checkNumber, checkPrefix } from "../runtime/prompt.mjs";
 import { PLAIN_TEXT_BOX, grouped, h, ignoreComposingEnter, uniqueId } from "./dom.mjs";
 
 /**
@@ -26,7 +25,7 @@ export function buildField(field, onChange, describedBy) {
 const READERS = {
   prefix: readText,
   line: readText,
-  number: readNumber,
+  number: (text, { label, limits }) => checkNumber(label.toLowerCase(), limits, text),
   choice: (value) => value,
   checkpoint: (value) => value,
 };
@@ -35,16 +34,6 @@ const READERS = {
 function readText(text) {
   checkPrefix(text);
   return text;
-}
-
-/** @param {string} text @param {NumberField} field */
-function readNumber(text, { label, limits: [low, high, whole] }) {
-  const values = { name: label.toLowerCase(), low, high, shown: `“${text}”` };
-  const value = Number(text);
-  if (!/^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/.test(text)) throw new CourseError(ruleMessage("not-a-number", values));
-  if (whole && !Number.isInteger(value)) throw new CourseError(ruleMessage("not-whole", values));
-  if (value < low || value > high) throw new CourseError(ruleMessage("out-of-range", values));
-  return value;
 }
 
 /** @param {TextField | NumberField} field @param {() => void} onChange @param {string} describedBy */

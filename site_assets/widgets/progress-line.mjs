@@ -31,3 +31,11 @@ export function progressLine({ predict, check, exercises }) {
 export function isDone({ predict, check, exercises }) {
   return [...predict, ...check].every((id) => progress.firstAnswer(id)) && exercises.every((name) => progress.isSolved(name));
 }
+
+/** `best 11 of 12 on 2026-01-31, 3 dozens finished` */
+export function gateLine() {
+  const results = progress.gateResults;
+  if (results.length === 0) return "not finished yet";
+  const best = results.reduce((better, result) => (result.right / result.of > better.right / better.of ? result : better));
+  return `best ${best.right} of ${best.of} on ${best.date}, ${results.length} dozen${results.length === 1 ? "" : "s"} finished`;
+}

@@ -27,6 +27,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("token_loss", {"model": "trained", "prefix": "", "token": "1"}),
     ("loss", {"model": "trained", "line": "12+34=46"}),
     ("loss", {"model": "initial", "line": ""}),
+    ("cheapest_line", {"model": "initial", "lines": ["1+1=2", "77777", "12+34=46"]}),
+    ("split", {"a": 7, "b": 12}),
+    ("split", {"a": 999, "b": 998}),
+    ("carries", {"a": 999, "operation": "+", "b": 1}),
+    ("carries", {"a": 7, "operation": "-", "b": 12}),
     (
         "attention_weight",
         {"model": "trained", "line": "12+34=46", "block": 2, "head": 3, "position": 6, "source": 2},

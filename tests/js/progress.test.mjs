@@ -102,6 +102,13 @@ test("damaged texts count as nothing, and what is valid in them is kept", () => 
   assert.equal(read.gate.length, 1);
 });
 
+test("the first result of a seed is kept", () => {
+  const progress = new Progress(() => storage());
+  progress.gateFinished(5, 3, 12);
+  progress.gateFinished(5, 12, 12);
+  assert.deepEqual(progress.gateResults.map(({ right }) => right), [3]);
+});
+
 test("results of the final test do not grow without end", () => {
   const progress = new Progress(() => storage());
   for (let seed = 0; seed < 60; seed += 1) progress.gateFinished(seed, 1, 12);
