@@ -7,8 +7,8 @@
  * `unrecorded` keeps the answer out of the progress. After each answer the event
  * `question-answered` bubbles up, its detail {name, right}.
  */
-import { COMPUTATIONS, shown } from "../runtime/computations.mjs";
 import { engine } from "../runtime/engine.mjs";
+import { pageError } from "../runtime/messages.mjs";
 import { progress } from "../runtime/progress.mjs";
 import { PLAIN_TEXT_BOX, h, ignoreComposingEnter, uniqueId } from "./dom.mjs";
 import { LiveElement } from "./live-element.mjs";
@@ -17,7 +17,24 @@ import { readQuestion, rightOption, withValue } from "./question-data.mjs";
 /** A typed number: digits with an optional sign, point, thousands commas and per cent sign. */
 const NUMBER = /^[+-−]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?$/;
 
-/** @typedef {import("../runtime/computations.mjs").Value} Value */
+/**
+ * @typedef {import("../runtime/computations.mjs").Value} Value
+ * @typedef {{value: Value, shownValue: string, milliseconds: number}} Computed
+ */
+
+/** Compute on this device; the functions are loaded on first use. @param {{function: string} & Record<string, any>} compute @returns {Promise<Computed>} */
+async function computeHere({ function: name, ...parameters }) {
+  let module;
+  try {
+    module = await import("../runtime/computations.mjs");
+  } catch (cause) {
+    throw pageError(navigator.onLine ? "network" : "offline", { what: "the computation" }, cause);
+  }
+  const { kind, compute } = module.COMPUTATIONS[name];
+  const started = performance.now();
+  const value = await compute(engine, parameters);
+  return { value, shownValue: module.shown(kind, value), milliseconds: performance.now() - started };
+}
 
 export default class CourseQuestion extends LiveElement {
   /** @type {import("./question-data.mjs").Question} */
@@ -102,27 +119,23 @@ export default class CourseQuestion extends LiveElement {
     }
     const { compute } = this.#question;
     if (!compute) {
-      this.#answer(committed, null, null);
+      this.#answer(committed, null);
       return;
     }
-    const { function: name, ...parameters } = compute;
-    const started = performance.now();
-    const value = () => COMPUTATIONS[name].compute(engine, parameters);
-    void this.ask(value, (found) => this.#answer(committed, found, performance.now() - started));
+    void this.ask(() => computeHere(compute), (found) => this.#answer(committed, found));
   }
 
   /**
    * Judge and explain.
    * @param {number} committed
-   * @param {Value | null} value what was computed
-   * @param {number | null} milliseconds
+   * @param {Computed | null} found what was computed, if anything was
    */
-  #answer(committed, value, milliseconds) {
-    const { id, compute, computed, options, number, solution } = this.#question;
+  #answer(committed, found) {
+    const { id, computed, options, number, solution } = this.#question;
     const copies = (/** @type {Node[]} */ nodes) => nodes.map((node) => node.cloneNode(true));
     const filled = (/** @type {Node[]} */ nodes) =>
-      compute ? withValue(copies(nodes), shown(COMPUTATIONS[compute.function].kind, value)) : copies(nodes);
-    const target = number ? (number.answer ?? Number(value)) : rightOption(options, value);
+      found ? withValue(copies(nodes), found.shownValue) : copies(nodes);
+    const target = number ? (number.answer ?? Number(found.value)) : rightOption(options, found?.value);
     const isRight = number ? Math.abs(committed - target) <= number.tolerance + 1e-9 * Math.abs(target) : committed === target;
     const explanations = number
       ? [filled(isRight ? number.right : number.wrong), ...(isRight ? [] : [filled(number.right)])]
@@ -131,7 +144,7 @@ export default class CourseQuestion extends LiveElement {
     if (!this.hasAttribute("unrecorded")) progress.answered(id, isRight);
     const lines = [
       h("p", { class: "question-verdict" }, isRight ? "✓ Right: " : "✗ Not right. The answer is: ", ...answer),
-      compute && h("p", { class: "question-computed" }, ...filled(computed), ` Computed on this device in ${milliseconds.toFixed(0)} ms.`),
+      found && h("p", { class: "question-computed" }, ...filled(computed), ` Computed on this device in ${found.milliseconds.toFixed(0)} ms.`),
       ...explanations.map((nodes) => h("p", {}, ...nodes)),
     ];
     const notice = this.hasAttribute("unrecorded") ? "" : progress.storageNotice();
