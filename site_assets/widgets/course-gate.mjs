@@ -53,7 +53,7 @@ export default class CourseGate extends HTMLElement {
     this.#seed = seed;
     this.#answers.clear();
     this.#drawn = drawGate(seed, this.#bank);
-    this.#list.replaceChildren(...this.#drawn.map(({ name, make }) => h("li", { "data-question": name }, make())));
+    this.#list.replaceChildren(...this.#drawn.map(({ name, make }, place) => h("li", { "data-question": name }, h("p", { class: "gate-number" }, `Question ${place + 1} of ${GATE_SIZE}`), make())));
     this.#head.textContent = `Seed of this dozen: ${seed}. The same seed gives the same dozen.`;
     this.#note.textContent = "";
     this.#result.replaceChildren();
