@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -172,7 +173,6 @@ def shown_parameter(name: str, value: Value | list[str]) -> str:
     return f"`{value}`" if isinstance(value, str) else str(value)
 
 
-@lru_cache(maxsize=4)
 def opened(model: str) -> TinyArithmeticGPT:
     """A published model by its name on the page: trained, initial or step-NNNNNN."""
     files = published()
@@ -180,4 +180,10 @@ def opened(model: str) -> TinyArithmeticGPT:
     path = named.get(model, CHECKPOINTS / f"{model}.safetensors")
     if not path.is_file():
         raise ValueError(f"there is no model {model!r}")
+    return _load(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, changed: int) -> TinyArithmeticGPT:
+    """A checkpoint, read again when its file has changed while `mkdocs serve` runs."""
     return load_model(path)

@@ -29,7 +29,7 @@ export default class CourseGate extends HTMLElement {
   #note = h("p", { class: "live-hint" });
   #list = h("ol", { class: "gate-list" });
   #score = h("p", { class: "gate-score", role: "status" });
-  #result = h("div", { class: "gate-result", tabindex: "-1" });
+  #result = h("div", { class: "gate-result" });
 
   connectedCallback() {
     if (this.#built) return;
