@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from export.golden_rules import rule_cases
 from tiny_gpt.data import HELD_OUT, problems_in
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
@@ -52,6 +53,7 @@ def golden_cases(models: dict[str, TinyArithmeticGPT]) -> dict[str, Any]:
         "unseen_operands": [{"prefix": text, "warnings": unseen_operands(text)} for text in OPERANDS],
         "messages": [_filled(name) for name in MESSAGES],
         "scores": [_scores(logits) for logits in LOGITS],
+        **rule_cases(),
     }
 
 

@@ -1,22 +1,28 @@
-"""The MkDocs hook: export when inputs changed, publish the files, fill numbers into the prose."""
+"""The MkDocs hook: export what changed, publish the files, fill questions and facts into the prose."""
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 
 from export.build import GENERATED, build
 from export.facts import FactError, fill_placeholders
+from export.questions.bank import Question, QuestionError, load_bank
+from export.questions.page import Chapter, MacroError, chapters, expand
 from export.shipping import ExportError
 from export.site_files import ENTRY, STYLES, code_folder, site_files
 from tiny_gpt.checkpoint import CheckpointError
 
 log = logging.getLogger("mkdocs.hooks.export")
 _added: list[str] = []
+_bank: dict[str, Question] = {}
+_chapters: list[Chapter] = []
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -53,10 +59,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in the facts; a fact that nothing computed stops the build."""
-    facts = json.loads((GENERATED / "facts.json").read_text(encoding="utf-8"))
+def on_nav(nav: Navigation, config: MkDocsConfig, **_: Any) -> Navigation:
+    """Read the question bank; a question that breaks a rule stops the build."""
     try:
-        return fill_placeholders(markdown, facts, page.file.src_uri)
-    except FactError as error:
+        _bank.clear()
+        _bank.update(load_bank(_facts()))
+        _chapters[:] = chapters(config.nav, Path(config.docs_dir), _bank)
+    except (QuestionError, CheckpointError, OSError) as error:
         raise PluginError(str(error)) from None
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put in questions and facts; a name that is not known stops the build."""
+    try:
+        expanded = expand(markdown, page.file.src_uri, _bank, _chapters)
+        return fill_placeholders(expanded, _facts(), page.file.src_uri)
+    except (FactError, MacroError) as error:
+        raise PluginError(str(error)) from None
+
+
+def _facts() -> dict[str, str]:
+    facts: dict[str, str] = json.loads((GENERATED / "facts.json").read_text(encoding="utf-8"))
+    return facts

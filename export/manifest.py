@@ -7,6 +7,15 @@ from dataclasses import asdict
 from typing import Any
 
 from export.forms import FORMS, IDS, SWITCHES, WANTED, WantedLogits, switches
+from tiny_gpt.data import (
+    DRAWS_PER_CANDIDATE,
+    HELD_OUT_PARTS,
+    ROW_LENGTH,
+    SPLIT_PARTS,
+    SPLIT_SALT,
+    TUNING_PARTS,
+    Mix,
+)
 from tiny_gpt.evaluate import CONFIDENT
 from tiny_gpt.generate import LONGEST_ANSWER
 from tiny_gpt.model import TinyArithmeticGPT
@@ -33,6 +42,7 @@ def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
             "messages": dict(MESSAGES),
             "typed_for": dict(TYPED_FOR),
         },
+        "data": data_rules(),
         "answers": {"longest": LONGEST_ANSWER, "confident": CONFIDENT},
         "model": {
             "config": config.to_dict(),
@@ -46,4 +56,19 @@ def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
             "fast_margin": WantedLogits.margin,
             "switches": [asdict(switch) for switch in switches(config)],
         },
+    }
+
+
+def data_rules() -> dict[str, Any]:
+    """What the page needs to draw and split problems as `tiny_gpt.data` does."""
+    return {
+        "split": {
+            "salt": SPLIT_SALT,
+            "parts": SPLIT_PARTS,
+            "held_out_parts": HELD_OUT_PARTS,
+            "tuning_parts": TUNING_PARTS,
+        },
+        "mix": asdict(Mix()),
+        "draws_per_candidate": DRAWS_PER_CANDIDATE,
+        "row_length": ROW_LENGTH,
     }

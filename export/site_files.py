@@ -14,9 +14,9 @@ from export.build import GENERATED, ORT_FILES, ROOT, SITE_ASSETS, ort_file
 from export.shipping import HASH_LENGTH
 from tiny_gpt.checkpoint import CHECKPOINTS
 
-CODE_FOLDERS = ("runtime", "widgets")
+CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "widgets.css")
+STYLES = ("course.css", "questions.css", "widgets.css")
 
 
 def code_files() -> dict[str, Path]:

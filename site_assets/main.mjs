@@ -2,7 +2,15 @@
  * The site's one script. A live part is a custom element whose module is loaded when a page
  * contains it: `widgets/NAME.mjs`, its class the default export.
  */
-const ELEMENTS = ["position-walk", "prefix-scorer"];
+const ELEMENTS = [
+  "chapter-progress",
+  "course-exercise",
+  "course-gate",
+  "course-progress",
+  "course-question",
+  "position-walk",
+  "prefix-scorer",
+];
 
 /** @type {Set<string>} */
 const started = new Set();

@@ -1,4 +1,4 @@
-/** The rules for typed text: the same ones, from the same place, as `tiny_gpt/prompt.py`. */
+/** The rules for typed text and settings: the same ones, from the same place, as `tiny_gpt/prompt.py`. */
 import { manifest } from "../generated/manifest.mjs";
 import { CourseError, ruleMessage } from "./messages.mjs";
 
@@ -35,6 +35,33 @@ export function checkPrefix(text) {
       }),
     );
   }
+}
+
+/**
+ * Read a setting (`temperature`, `top-k`, `seed`) from what was typed; throws a CourseError when
+ * it is out of range.
+ * @param {string} name
+ * @param {string} text
+ */
+export const checkSetting = (name, text) => checkNumber(name, manifest.prompt.limits[name], text);
+
+/**
+ * Read a typed number within limits: lowest, highest, whole numbers only.
+ * @param {string} name how the number is called in the error sentence
+ * @param {[number, number, boolean]} limits
+ * @param {string} text
+ */
+export function checkNumber(name, [low, high, whole], text) {
+  const limits = { name, low, high, shown: `“${text}”` };
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim())) {
+    throw new CourseError(ruleMessage("not-a-number", limits));
+  }
+  const value = Number(text) + 0; // -0 becomes 0
+  if (whole && Number.isFinite(value) && !Number.isInteger(value)) {
+    throw new CourseError(ruleMessage("not-whole", limits));
+  }
+  if (!(low <= value && value <= high)) throw new CourseError(ruleMessage("out-of-range", limits));
+  return value;
 }
 
 /**

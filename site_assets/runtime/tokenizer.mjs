@@ -6,6 +6,7 @@ const SHIFT = first_character_id - first_character.charCodeAt(0);
 
 /** @param {string} name */
 const specialId = (name) => Number(Object.keys(special).find((id) => special[id] === name));
+export const PAD_ID = specialId("PAD");
 export const BOS_ID = specialId("BOS");
 export const EOS_ID = specialId("EOS");
 export const VOCABULARY_SIZE = size;

@@ -18,7 +18,8 @@ from site_server import PREFIX, SiteServer
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ""
 CHAPTER_4 = "part-1/build-the-network/"
-PAGES = (HOME, CHAPTER_4, "maintain/", "about/")
+GATE = "part-1/gate/"
+PAGES = (HOME, CHAPTER_4, GATE, "glossary/", "maintain/", "about/")
 
 
 def build_site(folder: Path, url: str, *options: str) -> None:

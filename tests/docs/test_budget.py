@@ -10,6 +10,7 @@ import pytest
 
 from export.budget import FIRST_USE_LIMIT, FIRST_VISIT_LIMIT, first_use, first_visit, main, pages
 from export.build import ROOT
+from export.site_files import STYLES
 
 HOME, CHAPTER_4 = "index.html", "part-1/build-the-network/index.html"
 
@@ -51,10 +52,10 @@ def test_a_visit_loads_the_page_styles_scripts_and_what_they_import(site: Path) 
         "search/search_index.json",
         "sitemap.xml",
         "assets/images/favicon.svg",
-        *(f"{folder}/css/{name}" for name in ("course.css", "widgets.css")),
+        *(f"{folder}/css/{name}" for name in STYLES),
         *(
             f"{folder}/widgets/{name}.mjs"
-            for name in ("position-walk", "prefix-scorer", "score-table", "dom")
+            for name in ("course-question", "position-walk", "prefix-scorer", "score-table", "dom")
         ),
         *(f"{folder}/generated/{name}" for name in ("manifest.mjs", "walk.mjs")),
         f"{folder}/main.mjs",

@@ -15,7 +15,7 @@ import export.build
 import export.site_files
 from export import hook
 from export.build import GENERATED, ROOT
-from export.site_files import code_folder, site_files
+from export.site_files import STYLES, code_folder, site_files
 from tiny_gpt import checkpoint
 
 
@@ -69,7 +69,7 @@ def test_the_hook_adds_this_versions_script_and_styles_once(config: MkDocsConfig
     hook.on_config(config)  # `mkdocs serve` comes back for each change
     added = [a for a in addresses(config) if a not in before]
     assert sorted(added) == sorted(
-        f"{code_folder()}/{name}" for name in ("main.mjs", "css/course.css", "css/widgets.css")
+        f"{code_folder()}/{name}" for name in ("main.mjs", *(f"css/{style}" for style in STYLES))
     )
     (script,) = [s for s in config.extra_javascript if str(s) in added]
     assert script.type == "module"

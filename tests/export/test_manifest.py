@@ -15,7 +15,7 @@ from export.forms import IDS, output_names
 from export.golden import golden_prefixes
 from export.site_files import shipped_entries
 from export.walk import DECIMALS, recorded_walk
-from tiny_gpt import prompt, tokenizer
+from tiny_gpt import data, prompt, tokenizer
 from tiny_gpt.checkpoint import published, sha256
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.generate import next_token_logits
@@ -113,6 +113,21 @@ def test_constants_are_pythons(manifest: dict[str, Any], models: dict[str, TinyA
     assert rules["largest_operand"] == prompt.LARGEST_OPERAND
     assert rules["messages"] == dict(prompt.MESSAGES)
     assert rules["typed_for"] == dict(prompt.TYPED_FOR)
+
+
+def test_problems_are_drawn_and_split_as_in_training(
+    manifest: dict[str, Any], records: dict[str, dict[str, Any]]
+) -> None:
+    rules = manifest["data"]
+    assert rules["split"] == {
+        "salt": data.SPLIT_SALT,
+        "parts": data.SPLIT_PARTS,
+        "held_out_parts": data.HELD_OUT_PARTS,
+        "tuning_parts": data.TUNING_PARTS,
+    }
+    assert rules["mix"] == records[NAMES[-1]]["recipe"]["mix"]
+    assert rules["draws_per_candidate"] == data.DRAWS_PER_CANDIDATE
+    assert rules["row_length"] == data.ROW_LENGTH
 
 
 def test_the_recorded_walk_is_the_initial_models(

@@ -28,7 +28,14 @@ def node(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_there_are_javascript_tests() -> None:
-    assert FILES == ["download.test.mjs", "rules.test.mjs", "runtime.test.mjs"]
+    assert FILES == [
+        "download.test.mjs",
+        "problems.test.mjs",
+        "progress.test.mjs",
+        "rules.test.mjs",
+        "runtime.test.mjs",
+        "sampling.test.mjs",
+    ]
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -1,0 +1,120 @@
+"""Exercises: each can be solved, and a wrong try is told with what was measured."""
+
+import re
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import expect
+
+from built_site import CHAPTER_4, PAGES, OpenPage, Site
+from question_parts import ExercisePart
+from site_server import missing
+from tiny_gpt.generate import next_token_logits
+from tiny_gpt.model import TinyArithmeticGPT
+
+
+class Case(NamedTuple):
+    """An exercise on its page, with values that solve it and values that do not."""
+
+    address: str
+    name: str
+    solution: dict[str, str]
+    wrong: dict[str, str]
+
+
+NOT_THE_LAST_ONE = Case(CHAPTER_4, "chapter-4/not-the-last-one", {"Prefix": "wSQ"}, {"Prefix": "1+1="})
+CASES = [NOT_THE_LAST_ONE]
+
+
+def test_every_exercise_has_a_case(open_page: OpenPage, site: Site) -> None:
+    page = open_page()
+    found = set()
+    for address in PAGES:
+        page.goto(site.url + address)
+        exercises = page.locator("course-exercise")
+        found |= set(exercises.evaluate_all("all => all.map((one) => one.getAttribute('name'))"))
+    assert found == {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_it_can_be_solved_and_a_wrong_try_is_told(open_page: OpenPage, case: Case) -> None:
+    page = open_page(case.address)
+    exercise = ExercisePart(page, case.name)
+    exercise.wait("idle")
+    expect(exercise.root.locator(".exercise-task")).to_be_visible()
+    said = exercise.check(**case.wrong)
+    assert said.startswith("Not solved yet. ") and re.search(r"\d", said) and said.endswith("."), said
+    expect(exercise.root).to_have_attribute("data-passed", "false")
+    expect(exercise.solved).to_be_hidden()
+    said = exercise.check(**case.solution)
+    assert said.startswith("✓ Solved. ") and re.search(r"\d", said) and said.endswith("."), said
+    expect(exercise.solved).to_be_visible()
+    page.reload()
+    exercise.wait("idle")
+    expect(exercise.solved).to_be_visible()
+
+
+def lead(model: TinyArithmeticGPT, prefix: str) -> float:
+    """Logit of the last character above the best other token."""
+    logits = next_token_logits(model, prefix)
+    last = ord(prefix[-1]) - ord(" ") + 3
+    others = logits.clone()
+    others[last] = float("-inf")
+    return float(logits[last] - others.max())
+
+
+@pytest.mark.parametrize("prefix", ["1+1=", "wSQ", "999-1000", " a "])
+def test_chapter_4_measures_what_python_computes(
+    open_page: OpenPage, random_model: TinyArithmeticGPT, prefix: str
+) -> None:
+    exercise = ExercisePart(open_page(CHAPTER_4), NOT_THE_LAST_ONE.name)
+    said = exercise.check(Prefix=prefix)
+    expected = lead(random_model, prefix)
+    numbers = [float(number) for number in re.findall(r"\d+\.\d{3}", said)]
+    assert numbers[0] == pytest.approx(float(next_token_logits(random_model, prefix).max()), abs=1e-3)
+    assert numbers[1] == pytest.approx(abs(expected), abs=1e-3)
+    assert said.startswith("✓" if expected < 0 else "Not")
+
+
+def test_input_rules(open_page: OpenPage) -> None:
+    exercise = ExercisePart(open_page(CHAPTER_4), NOT_THE_LAST_ONE.name)
+    box = exercise.root.get_by_label("Prefix")
+    tries: dict[str, str] = {
+        "1−1=": "Type - instead.",
+        "9" * 32: "Shorten it by 1.",
+        "ab": "The prefix has 2 of at least 3 characters.",
+    }
+    for text, sentence in tries.items():
+        box.fill(text)
+        exercise.button.click()
+        exercise.expect_error(sentence)
+        expect(box).to_have_value(text)
+    box.press("End")
+    box.press("Backspace")
+    exercise.wait("idle")
+    expect(exercise.status).to_have_text("The input has changed. Press Check to check it.")
+
+
+def test_by_keyboard(open_page: OpenPage) -> None:
+    page = open_page(CHAPTER_4)
+    exercise = ExercisePart(page, NOT_THE_LAST_ONE.name)
+    exercise.wait("idle")
+    box = exercise.root.get_by_label("Prefix")
+    box.focus()
+    page.keyboard.type("1+1=")
+    page.keyboard.press("Enter")
+    exercise.wait("ready")
+    expect(box).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(exercise.button).to_be_focused()
+
+
+def test_a_definition_that_does_not_arrive_can_be_retried(open_page: OpenPage, site: Site) -> None:
+    site.server.fail("*/exercises/chapter-4.mjs", missing)
+    page = open_page(CHAPTER_4, rough=True)
+    exercise = ExercisePart(page, NOT_THE_LAST_ONE.name)
+    exercise.expect_error("The exercise did not arrive")
+    site.server.heal()
+    exercise.retry.click()
+    exercise.wait("idle")
+    expect(exercise.root.get_by_label("Prefix")).to_be_visible()
