@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from export.facts.data import careless_parts, leaks
 from tiny_gpt.checkpoint import sha256
 from tiny_gpt.data import (
     Mix,
@@ -48,11 +49,16 @@ SETTINGS = {
 def rule_cases() -> dict[str, Any]:
     """Everything that `tests/js` compares draw by draw."""
     from_candidate, count = 2**31 - 50, 300
+    everything = all_problems()
     return {
         "draws": [
             {"seed": seed, "start": start, "values": draws(seed, start, 50).tolist()} for seed, start in DRAWS
         ],
         "split": _split(),
+        "leaks": {
+            "by_pair": leaks(split_parts(everything.a, everything.b)),
+            "by_problem": leaks(careless_parts(everything)),
+        },
         "problems": _problems(),
         "candidates": [
             {

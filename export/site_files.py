@@ -16,7 +16,7 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "questions.css", "widgets.css")
+STYLES = ("course.css", "problems.css", "questions.css", "widgets.css")
 
 
 def code_files() -> dict[str, Path]:

@@ -8,8 +8,13 @@ const ELEMENTS = [
   "course-gate",
   "course-progress",
   "course-question",
+  "leak-counter",
+  "mask-check",
   "position-walk",
   "prefix-scorer",
+  "problem-stream",
+  "split-finder",
+  "token-chips",
 ];
 
 /** @type {Set<string>} */

@@ -7,10 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from export.facts.data import data_facts
 from export.facts.files import size_facts
 from export.facts.model import example_facts, model_facts, walk_facts
+from export.facts.rows import row_facts
 from export.facts.training import training_facts
 from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.recipe import Recipe
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-z_.0-9]+)\s*\}\}")
 
@@ -40,6 +43,8 @@ def all_facts(sources: Sources) -> dict[str, str]:
         **model_facts(models[trained]),
         **training_facts(records[initial], records[trained]),
         **walk_facts(sources.walk),
+        **data_facts(Recipe.from_dict(records[trained]["recipe"])),
+        **row_facts(models[trained]),
         **example_facts("initial", models[initial]),
         **example_facts("trained", models[trained]),
         **size_facts(sources.runtime_bytes, sources.weights_bytes),

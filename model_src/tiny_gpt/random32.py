@@ -10,6 +10,7 @@ can draw the same numbers.
 
 import numpy as np
 
+# --8<-- [start:draws]
 GOLDEN_RATIO_32 = 0x9E3779B9
 
 
@@ -29,6 +30,9 @@ def draws(seed: int, start: int, count: int) -> np.ndarray:
     key = mix32(np.array([seed & 0xFFFFFFFF], dtype=np.uint32))
     counter = (np.arange(count, dtype=np.uint64) + np.uint64(start)).astype(np.uint32)
     return mix32(counter * np.uint32(GOLDEN_RATIO_32) + key)
+
+
+# --8<-- [end:draws]
 
 
 def unit_interval(values: np.ndarray) -> np.ndarray:

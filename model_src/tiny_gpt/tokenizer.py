@@ -6,6 +6,7 @@ ASCII characters from space (ID 3) to `~` (ID 97).
 
 from tiny_gpt.prompt import check_characters
 
+# --8<-- [start:tokenizer]
 VOCABULARY = "printable-ascii-v1"
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
 SPECIAL_NAMES = {PAD_ID: "PAD", BOS_ID: "BOS", EOS_ID: "EOS"}
@@ -45,3 +46,6 @@ class CharacterTokenizer:
         if token_id in SPECIAL_NAMES:
             return SPECIAL_NAMES[token_id]
         return chr(token_id - FIRST_CHARACTER_ID + ord(FIRST_CHARACTER))
+
+
+# --8<-- [end:tokenizer]

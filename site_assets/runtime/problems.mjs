@@ -12,19 +12,24 @@ import { EOS_ID, PAD_ID, encode } from "./tokenizer.mjs";
 
 const { split, row_length: ROW_LENGTH } = manifest.data;
 export const LARGEST_OPERAND = manifest.prompt.largest_operand;
+export const SPLIT_SALT = split.salt;
 export const SPLIT_PARTS = split.parts;
 export const HELD_OUT_PARTS = split.held_out_parts;
 export const TUNING_PARTS = split.tuning_parts;
+
+/**
+ * One number for an unordered pair of operands, 0 to 999,999: the smaller, then the larger.
+ * @param {number} a
+ * @param {number} b
+ */
+export const pairNumber = (a, b) => Math.min(a, b) * (LARGEST_OPERAND + 1) + Math.max(a, b);
 
 /**
  * The part, 0 to SPLIT_PARTS - 1, of an unordered pair of operands: a+b, b+a, a-b and b-a share it.
  * @param {number} a
  * @param {number} b
  */
-export function splitPart(a, b) {
-  const [low, high] = a < b ? [a, b] : [b, a];
-  return mix32(split.salt + low * (LARGEST_OPERAND + 1) + high) % SPLIT_PARTS;
-}
+export const splitPart = (a, b) => mix32(SPLIT_SALT + pairNumber(a, b)) % SPLIT_PARTS;
 
 /**
  * The first parts are held out, the next are for tuning, the rest is trained on.
@@ -70,10 +75,13 @@ export function carries({ a, operation, b }) {
  * BOS, problem, answer, EOS, then PAD up to the length of the longest row.
  * @param {Problem} problem
  */
-export function encodeRow(problem) {
-  const ids = [...encode(prompt(problem) + answer(problem)), EOS_ID];
-  return [...ids, ...Array(ROW_LENGTH - ids.length).fill(PAD_ID)];
-}
+export const encodeRow = (problem) => padRow([...encode(prompt(problem) + answer(problem)), EOS_ID]);
+
+/**
+ * Fill a row up with PAD; a row of that length or more stays as it is.
+ * @param {number[]} ids
+ */
+export const padRow = (ids) => [...ids, ...Array(Math.max(0, ROW_LENGTH - ids.length)).fill(PAD_ID)];
 
 /**
  * Shift by one: the target of each position is the token after it.

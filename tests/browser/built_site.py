@@ -17,9 +17,11 @@ from site_server import PREFIX, SiteServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ""
+CHAPTER_2 = "part-1/make-problems/"
+CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
 GATE = "part-1/gate/"
-PAGES = (HOME, CHAPTER_4, GATE, "glossary/", "maintain/", "about/")
+PAGES = (HOME, CHAPTER_2, CHAPTER_3, CHAPTER_4, GATE, "glossary/", "maintain/", "about/")
 
 
 def build_site(folder: Path, url: str, *options: str) -> None:

@@ -17,7 +17,7 @@ CODE = sorted(
     path
     for pattern in (
         "model_src/tiny_gpt/*.py",
-        "export/*.py",
+        "export/**/*.py",
         "docs/snippets/*",
         "tests/**/*.py",
         "docs/**/*.md",

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
+import { byPair, byProblem, countLeaks } from "../../site_assets/runtime/leak.mjs";
 import { ProblemStream, candidates } from "../../site_assets/runtime/problem-stream.mjs";
 import * as problems from "../../site_assets/runtime/problems.mjs";
 import { draws, mix32, unitInterval } from "../../site_assets/runtime/random32.mjs";
@@ -63,6 +64,14 @@ test("every problem has Python's digits, carries, answer and row", () => {
   let i = 0;
   for (const problem of allProblems()) rows.set(problems.encodeRow(problem), size * i++);
   assert.equal(sha256(rows), golden.problems.rows);
+});
+
+test("leaks of both rules are Python's", async () => {
+  for (const [rule, partOf] of [["by_pair", byPair], ["by_problem", byProblem]]) {
+    const counted = await countLeaks(partOf);
+    assert.deepEqual(counted.map(({ operation }) => operation), ["+", "-"]);
+    assert.deepEqual(counted.map(({ heldOut, twins }) => [heldOut, twins]), golden.leaks[rule]);
+  }
 });
 
 test("a row gives inputs and, shifted by one, targets", () => {
