@@ -22,7 +22,7 @@ FIRST_USE_LIMIT = 5_500_000
 KINDS = {".html": "HTML", ".css": "CSS", ".js": "JS", ".mjs": "JS"}
 COLUMNS = ("HTML", "CSS", "JS", "other")
 
-STATIC_IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;"'()]*?["'](\.[^"']+)["']""", re.MULTILINE)
+STATIC_IMPORT = re.compile(r"""(?:^|;)\s*(?:import|export)\b[^;"'()]*?["'](\.[^"']+)["']""", re.MULTILINE)
 WORKER = re.compile(r"""new Worker\(\s*new URL\(["']([^"']+)["'],\s*import\.meta\.url\)""")
 CSS_URL = re.compile(r"""url\(\s*["']?([^"')]+)""")
 

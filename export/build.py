@@ -8,6 +8,7 @@ All of it lands in `site_assets/generated/`, which git ignores:
     onnx/NAME.onnx              graph and weights of a checkpoint, to download and to test
     manifest.mjs, walk.mjs      what the page's own code reads
     golden.json, facts.json     what the tests and the prose read
+    code/HASH/                  the page's own code, minified (by `export.minify`)
 
 A digest over all inputs is kept beside them: nothing is made twice.
 """
@@ -31,7 +32,8 @@ from tiny_gpt.checkpoint import load_model, published, read_record, sha256, to_j
 ROOT = Path(__file__).resolve().parent.parent
 SITE_ASSETS = ROOT / "site_assets"
 GENERATED = SITE_ASSETS / "generated"
-ORT_PACKAGE = SITE_ASSETS / "node_modules" / "onnxruntime-web"
+NPM_PACKAGES = SITE_ASSETS / "node_modules"
+ORT_PACKAGE = NPM_PACKAGES / "onnxruntime-web"
 ORT_FILES = {
     "module": "ort.wasm.min.mjs",
     "glue": "ort-wasm-simd-threaded.mjs",

@@ -13,6 +13,7 @@ from mkdocs.structure.nav import Navigation
 
 from export.build import GENERATED, build
 from export.facts import FactError, fill_placeholders
+from export.page_size import slim
 from export.questions.bank import Question, QuestionError, load_bank
 from export.questions.page import Chapter, MacroError, chapters, expand
 from export.shipping import ExportError
@@ -77,6 +78,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return fill_placeholders(expanded, _facts(), page.file.src_uri)
     except (FactError, MacroError) as error:
         raise PluginError(str(error)) from None
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Leave out of the page what a reader would not miss."""
+    return slim(html)
 
 
 def _facts() -> dict[str, str]:

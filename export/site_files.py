@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from export.build import GENERATED, ORT_FILES, ROOT, SITE_ASSETS, ort_file
+from export.build import GENERATED, NPM_PACKAGES, ORT_FILES, ROOT, SITE_ASSETS, ort_file
+from export.minify import minified
 from export.shipping import HASH_LENGTH
 from tiny_gpt.checkpoint import CHECKPOINTS
 
@@ -19,14 +20,20 @@ ENTRY = "main.mjs"
 STYLES = ("course.css", "problems.css", "questions.css", "widgets.css")
 
 
-def code_files() -> dict[str, Path]:
-    """Address inside `assets/course-HASH/` of each module and style sheet: its source file."""
+def code_sources() -> dict[str, Path]:
+    """Address inside `assets/course-HASH/` of each module and style sheet of our own: its source file."""
     files = {ENTRY: SITE_ASSETS / ENTRY}
     for folder in CODE_FOLDERS:
         for path in sorted((SITE_ASSETS / folder).glob("*.mjs")):
             files[f"{folder}/{path.name}"] = path
     for name in STYLES:
         files[f"css/{name}"] = SITE_ASSETS / "css" / name
+    return files
+
+
+def code_files() -> dict[str, Path]:
+    """Address inside `assets/course-HASH/` of all code: the file that is shipped."""
+    files = minified(code_sources(), SITE_ASSETS, NPM_PACKAGES, GENERATED / "code")
     for name in ("manifest.mjs", "walk.mjs"):
         files[f"generated/{name}"] = GENERATED / name
     for role in ("module", "glue"):

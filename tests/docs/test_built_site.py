@@ -14,7 +14,6 @@ from export.site_files import site_files
 
 SITE_URL = "http://127.0.0.1:8000/a/b/course/"  # as in conftest.py
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-LARGEST_SEARCH_INDEX = 60_000
 CHAPTER_4 = "part-1/build-the-network/index.html"
 MODEL = ROOT / "model_src" / "tiny_gpt" / "model.py"
 
@@ -174,14 +173,12 @@ def test_no_marker_or_placeholder_is_visible(pages: dict[str, Page]) -> None:
             assert "8<" not in page.text, name
 
 
-def test_search_finds_prose_and_each_code_section_once(site: Path) -> None:
+def test_search_finds_prose_and_no_listing(site: Path) -> None:
     index = site / "search" / "search_index.json"
-    assert index.stat().st_size <= LARGEST_SEARCH_INDEX
     text = " ".join(entry["text"] for entry in json.loads(index.read_text(encoding="utf-8"))["docs"])
     assert "residual stream" in text
-    assert "def check_targets" not in text  # in the complete listing only
     for line in ("class CausalSelfAttention", "class FeedForward", "def next_token_loss"):
-        assert text.count(line) == 1, line
+        assert line not in text, line  # the index is loaded with every page
     assert "Live parts need JavaScript" not in text  # stands in for a live part until it starts
 
 
