@@ -22,7 +22,7 @@ from export.questions.bank import Option, Question
 from export.questions.computations import COMPUTATIONS, shown, shown_parameter
 
 MACRO = re.compile(r"^\{% (\S+)(?: (\S+))? %\}$", re.MULTILINE)
-CHAPTER_LINK = re.compile(r"\{% chapter (\d+) %\}")
+CHAPTER_LINK = re.compile(r"\{% chapter(-title)? (\d+) %\}")
 EXERCISE = re.compile(r'<course-exercise\s[^>]*\bname="([^"]+)"')
 CHAPTER_TITLE = re.compile(r"(\d+)\. (.+)")
 GATE_PAGE = "part-1/gate.md"
@@ -83,8 +83,11 @@ def expand(markdown: str, page: str, bank: dict[str, Question], course: list[Cha
         raise MacroError(f"{page}: {match[0]} is not known")
 
     def link(match: re.Match[str]) -> str:
-        own = next((chapter for chapter in course if chapter.number == int(match[1])), None)
-        return f"[chapter {match[1]}]({_up(page)}{own.page})" if own else f"chapter {match[1]}"
+        words = f"chapter {match[2]}"
+        own = next((chapter for chapter in course if chapter.number == int(match[2])), None)
+        if own is None:
+            return words
+        return _chapter_link(own, page) if match[1] else f"[{words}]({_up(page)}{own.page})"
 
     return CHAPTER_LINK.sub(link, MACRO.sub(block, markdown))
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from built_site import CHAPTER_4, PAGES, OpenPage, Site
+from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, PAGES, OpenPage, Site
 from question_parts import ExercisePart
 from site_server import missing
 from tiny_gpt.generate import next_token_logits
@@ -23,7 +23,12 @@ class Case(NamedTuple):
 
 
 NOT_THE_LAST_ONE = Case(CHAPTER_4, "chapter-4/not-the-last-one", {"Prefix": "wSQ"}, {"Prefix": "1+1="})
-CASES = [NOT_THE_LAST_ONE]
+HELD_OUT_AND_RIGHT = Case(
+    CHAPTER_2, "chapter-2/held-out-and-right", {"Problem": "141+579"}, {"Problem": "12+34"}
+)
+TEXT_OF_IDS = Case(CHAPTER_3, "chapter-3/text-of-ids", {"Text": "40-7="}, {"Text": "40-7"})
+END_WITHOUT_TRUTH = Case(CHAPTER_3, "chapter-3/end-without-truth", {"Line": "12+34=47"}, {"Line": "12+34=46"})
+CASES = [HELD_OUT_AND_RIGHT, TEXT_OF_IDS, END_WITHOUT_TRUTH, NOT_THE_LAST_ONE]
 
 
 def test_every_exercise_has_a_case(open_page: OpenPage, site: Site) -> None:

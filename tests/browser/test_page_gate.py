@@ -124,17 +124,18 @@ def test_an_answer_counts_once_and_not_for_the_chapter(open_page: OpenPage, site
 
 def test_another_dozen_and_its_link(open_page: OpenPage) -> None:
     page = open_page(GATE)
+    expect(page.locator("[data-question]")).to_have_count(SIZE)
     first = names(page)
     seed = page.locator(".gate-seed").inner_text()
     page.get_by_role("button", name="Another dozen").click()
     assert page.locator(".gate-seed").inner_text() != seed
     text = page.locator(".gate-list").inner_text()
+    assert names(page) != first
     expect(page.locator(".gate-list input").first).to_be_focused()
     assert re.search(r"\?gate\.seed=\d+$", page.url)
     page.reload()
     expect(page.locator("[data-question]")).to_have_count(SIZE)
     assert page.locator(".gate-list").inner_text() == text
-    assert first
 
 
 @pytest.mark.parametrize("seed", ["x", "-1", "4294967296", "1.5"])
