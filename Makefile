@@ -37,7 +37,7 @@ train: $(SITE) ## train a model in RUN (runs/mine); ARGS=--resume goes on after 
 	$(PY) -m tiny_gpt.train --run "$(RUN)" $(ARGS)
 
 clean: ## delete all that these targets made, except runs/
-	rm -rf $(VENV) site site_assets/node_modules site_assets/generated *.egg-info .cache .*_cache .hypothesis
+	rm -rf $(VENV) site site_assets/node_modules site_assets/generated build *.egg-info .cache .*_cache .hypothesis
 
 # Set-up. A step runs again when the file it depends on changes, and continues after an interruption.
 # A .venv whose Python is gone is made anew, so its stamps must go before make looks at them.

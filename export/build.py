@@ -6,6 +6,7 @@ All of it lands in `site_assets/generated/`, which git ignores:
     models/NAME-HASH.bin        the weights of a checkpoint, gzipped
     runtime/ort-HASH.bin        onnxruntime-web's plain WASM build, gzipped
     onnx/NAME.onnx              graph and weights of a checkpoint, to download and to test
+    package/*.whl               the package `tiny_gpt` with weights, to install
     manifest.mjs, walk.mjs      what the page's own code reads
     golden.json, facts.json     what the tests and the prose read
     code/HASH/                  the page's own code, minified (by `export.minify`)
@@ -22,11 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from export.facts import Sources, all_facts
+from export.facts.downloads import download_facts
 from export.golden import golden_cases
 from export.manifest import rules
 from export.models import ModelShipment
+from export.program_output import program_facts
 from export.shipping import ExportError, ship
 from export.walk import recorded_walk
+from export.wheel import PROJECT_FILES, build_wheel
 from tiny_gpt.checkpoint import load_model, published, read_record, sha256, to_json
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +43,7 @@ ORT_FILES = {
     "glue": "ort-wasm-simd-threaded.mjs",
     "wasm": "ort-wasm-simd-threaded.wasm",
 }
+PROGRAMS = "docs/snippets/python"
 
 
 def build(force: bool = False) -> bool:
@@ -68,10 +73,12 @@ def build(force: bool = False) -> bool:
 def inputs_digest() -> str:
     """sha256 over everything the export depends on."""
     digest = hashlib.sha256()
-    for name in ("torch", "onnx", "onnxscript", "onnxruntime", "numpy"):
+    for name in ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "setuptools"):
         digest.update(f"{name} {version(name)}\n".encode())
     package = "model_src/tiny_gpt"
     files = [
+        *(ROOT / name for name in PROJECT_FILES),
+        *sorted((ROOT / PROGRAMS).glob("*.py")),
         *sorted((ROOT / "export").rglob("*.py")),
         *sorted((ROOT / package).glob("*.py")),
         *sorted((ROOT / "model_src/checkpoints").glob("step-*")),
@@ -127,12 +134,24 @@ def _make(folder: Path) -> None:
             weights_bytes=shipment.models[trained]["bytes"] + shipment.graphs["full"]["plain"]["bytes"],
         )
     )
+    _build_package(folder / "package", [checkpoints[name] for name in (initial, trained)])
+    package = ROOT / "model_src" / "tiny_gpt"
+    facts |= download_facts(package, folder, checkpoints[trained].parent, initial, trained)
+    facts |= program_facts(ROOT / PROGRAMS, folder / "onnx" / f"{trained}.onnx")
     golden = golden_cases({name: models[name] for name in (initial, trained)})
     _write_module(folder / "manifest.mjs", "manifest", manifest)
     _write_module(folder / "walk.mjs", "walk", walk)
     (folder / "manifest.json").write_bytes(to_json(manifest))
     (folder / "golden.json").write_bytes(to_json(golden))
     (folder / "facts.json").write_bytes(to_json(facts))
+
+
+def _build_package(folder: Path, checkpoints: list[Path]) -> None:
+    folder.mkdir()
+    try:
+        build_wheel(ROOT, checkpoints, folder)
+    except RuntimeError as error:
+        raise ExportError(str(error)) from None
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
+
+# `python -m mkdocs` finds the folder it runs in; the bare command `mkdocs` does not.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from export.build import GENERATED, build
 from export.facts import FactError, fill_placeholders
@@ -20,6 +24,7 @@ from export.shipping import ExportError
 from export.site_files import ENTRY, STYLES, code_folder, site_files
 from tiny_gpt.checkpoint import CheckpointError
 
+ADDRESS_FACT = "site.address"  # known to MkDocs alone, and not an input of the export
 log = logging.getLogger("mkdocs.hooks.export")
 _added: list[str] = []
 _bank: dict[str, Question] = {}
@@ -71,11 +76,12 @@ def on_nav(nav: Navigation, config: MkDocsConfig, **_: Any) -> Navigation:
     return nav
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put in questions and facts; a name that is not known stops the build."""
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
+    """Put in questions, facts and the site's address; a name that is not known stops the build."""
+    facts = {**_facts(), ADDRESS_FACT: str(config.site_url)}
     try:
         expanded = expand(markdown, page.file.src_uri, _bank, _chapters)
-        return fill_placeholders(expanded, _facts(), page.file.src_uri)
+        return fill_placeholders(expanded, facts, page.file.src_uri)
     except (FactError, MacroError) as error:
         raise PluginError(str(error)) from None
 

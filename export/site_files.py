@@ -58,10 +58,12 @@ def site_files() -> dict[str, Path]:
         files[f"assets/{entry['file']}"] = GENERATED / entry["file"]
     for path in sorted((ROOT / "model_src" / "tiny_gpt").glob("*.py")):
         files[f"downloads/tiny_gpt/{path.name}"] = path
-    trained = manifest["trained"]
-    files[f"downloads/{trained}.onnx"] = GENERATED / "onnx" / f"{trained}.onnx"
-    for suffix in (".safetensors", ".json"):
-        files[f"downloads/{trained}{suffix}"] = CHECKPOINTS / f"{trained}{suffix}"
+    for path in (GENERATED / "package").glob("*.whl"):
+        files[f"downloads/{path.name}"] = path
+    for name in (manifest["initial"], manifest["trained"]):
+        files[f"downloads/{name}.onnx"] = GENERATED / "onnx" / f"{name}.onnx"
+        for suffix in (".safetensors", ".json"):
+            files[f"downloads/{name}{suffix}"] = CHECKPOINTS / f"{name}{suffix}"
     return files
 
 

@@ -22,7 +22,9 @@ from torch import Tensor
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
 
-CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
+PACKAGE = Path(__file__).resolve().parent
+INSTALLED = PACKAGE / "checkpoints"  # an installed package carries them inside
+CHECKPOINTS = INSTALLED if INSTALLED.is_dir() else PACKAGE.parent / "checkpoints"
 TIED_NAME = "lm_head.weight"
 LFS_POINTER = b"version https://git-lfs"
 

@@ -91,12 +91,19 @@ def test_a_wrong_path_to_a_style_or_script_stops_the_build(kind: str, config: Mk
     assert str(stop.value) == sentence
 
 
-def test_an_unknown_fact_stops_the_build() -> None:
-    assert hook.on_page_markdown("{{ model.parameters }}", page=Page()) == "413,440"
+def test_an_unknown_fact_stops_the_build(config: MkDocsConfig) -> None:
+    assert hook.on_page_markdown("{{ model.parameters }}", page=Page(), config=config) == "413,440"
     with pytest.raises(PluginError) as stop:
-        hook.on_page_markdown("{{ model.wings }}", page=Page())
+        hook.on_page_markdown("{{ model.wings }}", page=Page(), config=config)
     assert str(stop.value) == (
         "part-1/page.md names the fact model.wings, which export/facts does not compute"
+    )
+
+
+def test_the_sites_address_is_a_fact(config: MkDocsConfig) -> None:
+    config.site_url = "https://example.org/a/"
+    assert (
+        hook.on_page_markdown("{{ site.address }}x", page=Page(), config=config) == "https://example.org/a/x"
     )
 
 

@@ -80,12 +80,14 @@ def test_a_changed_input_makes_everything_again(generated: Path, monkeypatch: py
     assert build(force=True) is True
 
 
-def test_the_digest_covers_code_weights_records_and_the_runtime(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digest_covers_all_that_the_export_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [
         "export/graph.py",
         "export/facts/model.py",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "docs/snippets/python/look_inside.py",
         "model_src/tiny_gpt/model.py",
         "model_src/checkpoints/step-000000.json",
         "model_src/checkpoints/step-000000.safetensors",

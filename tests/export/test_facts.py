@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 
-from export.build import GENERATED, ort_file
+from export.build import GENERATED, ROOT, ort_file
 from export.facts import FactError, fill_placeholders
 from export.facts.model import tokens_table
 from export.facts.training import held_out_table
 from export.walk import recorded_walk
-from tiny_gpt.checkpoint import published
+from tiny_gpt.checkpoint import CHECKPOINTS, published
 from tiny_gpt.data import HELD_OUT, problems_in, split_of
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
@@ -145,3 +145,19 @@ def test_the_tokens_table_pairs_each_token_with_the_next(models: dict[str, TinyA
     assert [row[0] for row in cells] == [str(i) for i in range(len(cells))]
     assert [row[1] for row in cells] == ["BOS", "`1`", "`+`", "`1`", "`=`", "`2`"]
     assert [row[3] for row in cells] == [*[row[1] for row in cells[1:]], "EOS"]
+
+
+def test_sizes_of_downloads_are_the_files(facts: dict[str, str]) -> None:
+    (wheel,) = (GENERATED / "package").glob("*.whl")
+    assert facts["files.wheel_size"] == f"{wheel.stat().st_size / 1e6:.2f}\u00a0MB"
+    for path in (ROOT / "model_src/tiny_gpt").glob("*.py"):
+        (line,) = [line for line in facts["files.sources"].splitlines() if f"`{path.name}`" in line]
+        assert f"| {max(1, round(path.stat().st_size / 1000))}\u00a0kB |" in line
+        assert line.split("|")[3].strip(), "the file's docstring says nothing"
+    for name in (NAMES[0], NAMES[-1]):
+        weights, onnx = CHECKPOINTS / f"{name}.safetensors", GENERATED / "onnx" / f"{name}.onnx"
+        for path in (weights, weights.with_suffix(".json"), onnx):
+            (line,) = [line for line in facts["files.models"].splitlines() if path.name in line]
+            count = path.stat().st_size
+            size = f"{count / 1e6:.2f}\u00a0MB" if count >= 1e6 else f"{round(count / 1e3)}\u00a0kB"
+            assert line.startswith(f"| [{path.name}](downloads/{path.name}){{ download }} | {size} |")
