@@ -43,6 +43,7 @@ def trace(config: ModelConfig, form: type[Form] = NamedOutputs) -> onnx.ModelPro
             parameter.normal_(generator=generator)
     proto = _torch_export(form(model), config)
     _name_weights(proto, model)
+    _store_once(proto)
     _strip(proto)
     if form.dtype == torch.float64:
         _write_out_gelu(proto)
@@ -50,6 +51,7 @@ def trace(config: ModelConfig, form: type[Form] = NamedOutputs) -> onnx.ModelPro
     return proto
 
 
+# --8<-- [start:fill]
 def fill(graph: onnx.ModelProto, model: TinyArithmeticGPT) -> onnx.ModelProto:
     """A copy of a traced graph with this model's weights, stored as float16 and cast.
 
@@ -78,6 +80,10 @@ def fill(graph: onnx.ModelProto, model: TinyArithmeticGPT) -> onnx.ModelProto:
     return proto
 
 
+# --8<-- [end:fill]
+
+
+# --8<-- [start:split_file]
 def split_file(proto: onnx.ModelProto) -> tuple[bytes, bytes]:
     """A filled graph as two pieces whose bytes, one after the other, are an ONNX file: graph, weights."""
     graph, weights = onnx.ModelProto(), onnx.ModelProto()
@@ -88,6 +94,9 @@ def split_file(proto: onnx.ModelProto) -> tuple[bytes, bytes]:
         piece.graph.initializer.append(tensor)
     weights.graph.initializer.sort(key=lambda tensor: tensor.name)
     return graph.SerializeToString(deterministic=True), weights.SerializeToString(deterministic=True)
+
+
+# --8<-- [end:split_file]
 
 
 def _torch_export(form: Form, config: ModelConfig) -> onnx.ModelProto:
@@ -133,11 +142,29 @@ def _name_weights(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> None:
             renamed[tensor.name] = tensor.name = known[key]
     stored = {name.removesuffix(TRANSPOSED) for name in renamed.values()}
     missing = {name for name, _ in model.named_parameters()} - stored
-    if missing or len(stored) != len(renamed):
+    if missing or len(set(renamed.values())) != len(renamed):
         raise RuntimeError(f"the traced graph does not store each parameter once: {sorted(missing)}")
     for node in proto.graph.node:
         for place, name in enumerate(node.input):
             node.input[place] = renamed.get(name, name)
+
+
+def _store_once(proto: onnx.ModelProto) -> None:
+    """Turn a matrix when the file is opened, where the exporter stored it both ways.
+
+    It does so with a small one, such as the embedding of a narrow model that the output shares.
+    """
+    names = {tensor.name for tensor in proto.graph.initializer}
+    twice = {name for name in names if name.removesuffix(TRANSPOSED) in names - {name}}
+    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in twice]
+    turned = [
+        helper.make_node("Transpose", [name.removesuffix(TRANSPOSED)], [name], perm=[1, 0])
+        for name in sorted(twice)
+    ]
+    nodes = [*turned, *proto.graph.node]
+    del proto.graph.initializer[:], proto.graph.node[:]
+    proto.graph.initializer.extend(kept)
+    proto.graph.node.extend(nodes)
 
 
 def _strip(proto: onnx.ModelProto) -> None:
