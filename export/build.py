@@ -5,6 +5,7 @@ All of it lands in `site_assets/generated/`, which git ignores:
     graphs/SIZE-FORM-HASH.bin   a form of the model as an ONNX graph, gzipped
     models/NAME-HASH.bin        the weights of a checkpoint, gzipped
     runtime/ort-HASH.bin        onnxruntime-web's plain WASM build, gzipped
+    checks/parity-HASH.bin      PyTorch's logits for the device report, gzipped
     onnx/NAME.onnx              graph and weights of a checkpoint, to download and to test
     package/*.whl               the package `tiny_gpt` with weights, to install
     manifest.mjs, walk.mjs      what the page's own code reads
@@ -23,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from export.facts import Sources, all_facts
+from export.facts.deployment import deployment_facts
 from export.facts.downloads import download_facts
 from export.golden import golden_cases
 from export.manifest import rules
 from export.models import ModelShipment
+from export.parity import ship_parity
 from export.program_output import program_facts
 from export.shipping import ExportError, ship
 from export.walk import recorded_walk
@@ -120,6 +123,7 @@ def _make(folder: Path) -> None:
         "initial": initial,
         "trained": trained,
         "runtime": runtime,
+        "parity": ship_parity(models[trained], folder),
     }
     walk = recorded_walk(models[initial])
     modules = sum(ort_file(role).stat().st_size for role in ("module", "glue"))
@@ -137,6 +141,7 @@ def _make(folder: Path) -> None:
     _build_package(folder / "package", [checkpoints[name] for name in (initial, trained)])
     package = ROOT / "model_src" / "tiny_gpt"
     facts |= download_facts(package, folder, checkpoints[trained].parent, initial, trained)
+    facts |= deployment_facts(manifest, folder, models[trained])
     facts |= program_facts(ROOT / PROGRAMS, folder / "onnx" / f"{trained}.onnx")
     golden = golden_cases({name: models[name] for name in (initial, trained)})
     _write_module(folder / "manifest.mjs", "manifest", manifest)

@@ -67,6 +67,7 @@ class NamedOutputs(Form):
     def outputs(n_layers: int) -> list[str]:
         return output_names(n_layers)
 
+    # --8<-- [start:plain]
     def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
         """[B, T] to the tensors of `output_names`."""
         model = self.model
@@ -83,6 +84,8 @@ class NamedOutputs(Form):
         final_hidden = model.final_norm(x)
         outputs = (model.lm_head(final_hidden), *between, final_hidden)
         return tuple(values.float() for values in outputs)
+
+    # --8<-- [end:plain]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from export.forms import FORMS, IDS, SWITCHES, WANTED, WantedLogits, switches
+from export.graph import OPSET
 from tiny_gpt.data import (
     DRAWS_PER_CANDIDATE,
     HELD_OUT_PARTS,
@@ -21,6 +22,8 @@ from tiny_gpt.generate import LONGEST_ANSWER
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.prompt import LARGEST_OPERAND, LIMITS, LONGEST_PREFIX, MESSAGES, TYPED_FOR
 from tiny_gpt.tokenizer import FIRST_CHARACTER, FIRST_CHARACTER_ID, SPECIAL_NAMES, VOCABULARY
+
+OWN_MODEL_LARGEST_BYTES = 20_000_000  # what a page opens of a reader's own; a phone has room for it
 
 
 def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
@@ -43,6 +46,7 @@ def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
             "typed_for": dict(TYPED_FOR),
         },
         "data": data_rules(),
+        "own_model": {"largest_bytes": OWN_MODEL_LARGEST_BYTES, "opset": OPSET},
         "answers": {"longest": LONGEST_ANSWER, "confident": CONFIDENT},
         "model": {
             "config": config.to_dict(),

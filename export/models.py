@@ -18,6 +18,7 @@ from export.shipping import ExportError, ship
 from tiny_gpt.model import TinyArithmeticGPT
 
 
+# --8<-- [start:check_parity]
 def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT, form: type[Form] = NamedOutputs) -> float:
     """Compare every output of a form with PyTorch at every length; returns the largest difference.
 
@@ -41,6 +42,9 @@ def check_parity(proto: onnx.ModelProto, model: TinyArithmeticGPT, form: type[Fo
                 raise ExportError(f"{name} differs from PyTorch by {gap:.2e} at length {length}")
             largest = max(largest, gap)
     return largest
+
+
+# --8<-- [end:check_parity]
 
 
 class ModelShipment:

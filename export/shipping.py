@@ -17,6 +17,7 @@ class ExportError(RuntimeError):
     """The export can not go on; the message says what is missing or wrong."""
 
 
+# --8<-- [start:ship]
 def ship(data: bytes, folder: Path, kind: str, name: str) -> dict[str, Any]:
     """Write `data` gzipped to `folder/kind/name-HASH.bin`; returns file, sizes and sha256."""
     packed = gzip.compress(data, 9, mtime=0)
@@ -24,3 +25,6 @@ def ship(data: bytes, folder: Path, kind: str, name: str) -> dict[str, Any]:
     file = f"{kind}/{name}-{digest[:HASH_LENGTH]}.bin"
     (folder / file).write_bytes(packed)
     return {"file": file, "bytes": len(packed), "raw_bytes": len(data), "sha256": digest}
+
+
+# --8<-- [end:ship]

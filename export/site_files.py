@@ -17,7 +17,7 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "problems.css", "questions.css", "widgets.css")
+STYLES = ("course.css", "deployment.css", "problems.css", "questions.css", "widgets.css")
 
 
 def code_sources() -> dict[str, Path]:
@@ -68,9 +68,9 @@ def site_files() -> dict[str, Path]:
 
 
 def shipped_entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """The manifest's entries of all gzipped files: runtime, graphs, weights."""
+    """The manifest's entries of all gzipped files: runtime, graphs, weights, the report's logits."""
     graphs = [graph for forms in manifest["graphs"].values() for graph in forms.values()]
-    return [manifest["runtime"]["wasm"], *graphs, *manifest["models"].values()]
+    return [manifest["runtime"]["wasm"], *graphs, *manifest["models"].values(), manifest["parity"]]
 
 
 def read_manifest() -> dict[str, Any]:

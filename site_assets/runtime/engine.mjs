@@ -113,15 +113,28 @@ class Engine extends EventTarget {
     await work(ask); // what a helper that failed left behind
   }
 
-  /** A further worker that is lent the files which the first one downloaded. */
+  /**
+   * A further worker, apart from the one that the live parts share: for work that may fail, or
+   * whose start is timed. It has nothing at first; `lend` gives it files. Its owner ends it.
+   * @param {(file: string, loaded: number) => void} [onProgress]
+   */
+  startWorker(onProgress = () => {}) {
+    return new WorkerLink(onProgress, () => {});
+  }
+
+  /**
+   * Give a further worker copies of the files that the shared one has downloaded.
+   * @param {WorkerLink} link
+   */
+  async lend(link) {
+    if (!this.#link) return;
+    await link.ask({ kind: "take", files: await this.#link.ask({ kind: "lend" }) });
+  }
+
+  /** A further worker for `grade`, with everything that the first one downloaded. */
   #hire() {
-    const link = new WorkerLink(() => {}, () => {});
-    const prepare = async () => {
-      const files = await this.#link.ask({ kind: "lend" });
-      await link.ask({ kind: "take", files });
-      return link;
-    };
-    return { ready: prepare(), end: () => link.end() };
+    const link = this.startWorker();
+    return { ready: this.lend(link).then(() => link), end: () => link.end() };
   }
 
   /**

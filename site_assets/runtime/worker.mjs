@@ -9,6 +9,7 @@ import { manifest } from "../generated/manifest.mjs";
 import { download, unpack } from "./download.mjs";
 import { grade, greedyAnswers } from "./greedy.mjs";
 import { CourseError, pageError } from "./messages.mjs";
+import { LOGITS, checkLogits, checkShape, quoted, refusal } from "./own-model.mjs";
 
 const COURSE = new URL("../", import.meta.url);
 const ASSETS = new URL("../../", import.meta.url);
@@ -58,6 +59,22 @@ async function startRuntime() {
   return ort;
 }
 
+/** Start a model from the bytes of a model file. @param {any} ort @param {Uint8Array} bytes */
+async function createSession(ort, bytes) {
+  try {
+    return await ort.InferenceSession.create(bytes, {
+      executionProviders: ["wasm"],
+      graphOptimizationLevel: "all",
+    });
+  } finally {
+    ort.env.wasm.wasmBinary = undefined;
+  }
+}
+
+/** Whether the runtime itself did not start, whatever the model. @param {unknown} cause */
+const hasNoBackend = (cause) => String(cause).includes("no available backend");
+
+// --8<-- [start:open_session]
 /** A graph and its weights, one after the other, are a model file. @param {Which} which */
 async function openSession({ model, graph }) {
   const weights = manifest.models[model];
@@ -69,16 +86,50 @@ async function openSession({ model, graph }) {
   ]);
   const bytes = new Uint8Array(await new Blob(pieces).arrayBuffer());
   try {
-    return await ort.InferenceSession.create(bytes, {
-      executionProviders: ["wasm"],
-      graphOptimizationLevel: "all",
-    });
+    return await createSession(ort, bytes);
   } catch (cause) {
-    const runtimeFailed = String(cause).includes("no available backend");
-    throw pageError(runtimeFailed ? "start" : "no-model", { what: MODEL_NAME }, cause);
-  } finally {
-    ort.env.wasm.wasmBinary = undefined;
+    throw pageError(hasNoBackend(cause) ? "start" : "no-model", { what: MODEL_NAME }, cause);
   }
+}
+
+// --8<-- [end:open_session]
+
+/** The model that a reader brought. @type {any} */
+let own;
+
+/** Open a reader's own file, which must fit the page's text and tokens. @param {{bytes: Uint8Array}} request */
+async function openOwn({ bytes }) {
+  runtime ??= startRuntime();
+  const ort = await runtime;
+  try {
+    own = await createSession(ort, bytes);
+  } catch (cause) {
+    throw hasNoBackend(cause) ? pageError("start", {}, cause) : new CourseError(refusal(String(cause)), { cause });
+  }
+  checkShape(own.inputMetadata, own.outputMetadata);
+  return { outputs: own.outputNames.length };
+}
+
+/** Logits for the token after a row of IDs, by the reader's own model. @param {{ids: number[]}} request */
+async function runOwn({ ids }) {
+  const ort = await runtime;
+  const row = new ort.Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
+  const started = performance.now();
+  let logits;
+  try {
+    ({ [LOGITS]: logits } = await own.run({ [manifest.model.input]: row }, [LOGITS]));
+  } catch (cause) {
+    throw new CourseError(`This model could not score ${ids.length} positions. ${quoted(String(cause))}`, { cause });
+  }
+  const milliseconds = performance.now() - started;
+  checkLogits([...logits.dims], ids.length);
+  return { logits: Array.from(logits.data.subarray(-manifest.vocabulary.size)), milliseconds };
+}
+
+/** Each file that this worker fetched, with the bytes that the network moved for it. */
+async function moved() {
+  const entries = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType("resource"));
+  return entries.map(({ name, transferSize, encodedBodySize }) => ({ name, transferSize, encodedBodySize }));
 }
 
 /** @param {Which} which */
@@ -159,6 +210,9 @@ const handlers = {
   /** @param {{model: string, problems: {prompt: number[], answer: number[]}[]}} request */
   grade: ({ model, problems }) =>
     grade(scorer({ model, graph: "fast" }), scorer({ model, graph: "plain" }), problems),
+  openOwn,
+  runOwn,
+  moved,
   /** Copies of the files downloaded so far, for another worker. */
   lend: async () => new Map(await Promise.all([...packed].map(async ([name, file]) => [name, await file]))),
   /** @param {{files: Map<string, Uint8Array<ArrayBuffer>>}} request */

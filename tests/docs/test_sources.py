@@ -20,6 +20,7 @@ CODE = sorted(
         "model_src/tiny_gpt/*.py",
         "export/**/*.py",
         "docs/snippets/**/*",
+        "site_assets/runtime/*.mjs",
         "tests/**/*.py",
         "docs/**/*.md",
     )

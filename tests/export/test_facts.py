@@ -1,5 +1,6 @@
 """Numbers in the prose come from the model, the records and the exported files."""
 
+import gzip
 import json
 from typing import Any
 
@@ -161,3 +162,25 @@ def test_sizes_of_downloads_are_the_files(facts: dict[str, str]) -> None:
             count = path.stat().st_size
             size = f"{count / 1e6:.2f}\u00a0MB" if count >= 1e6 else f"{round(count / 1e3)}\u00a0kB"
             assert line.startswith(f"| [{path.name}](downloads/{path.name}){{ download }} | {size} |")
+
+
+def test_the_way_into_the_browser_in_numbers(
+    facts: dict[str, str], manifest: dict[str, Any], models: dict[str, TinyArithmeticGPT]
+) -> None:
+    trained = manifest["models"][manifest["trained"]]
+    parity = json.loads(gzip.decompress((GENERATED / manifest["parity"]["file"]).read_bytes()))
+    assert facts["deploy.prefixes"] == str(len(parity)) == str(manifest["parity"]["prefixes"])
+    assert facts["deploy.logits"] == f"{98 * len(parity):,}"
+    assert {len(case["prefix"]) for case in parity} == set(range(32))
+    for case in parity[::10]:
+        expected = next_token_logits(models[manifest["trained"]], case["prefix"]).tolist()
+        assert case["logits"] == pytest.approx(expected, rel=1e-8)
+    assert facts["deploy.limit"] == "1e-5"
+    assert float(facts["deploy.difference"]) == pytest.approx(trained["largest_difference"], rel=0.05)
+    assert float(facts["deploy.difference"]) < 1e-5 and float(facts["deploy.float32_difference"]) > 1e-6
+    lines = facts["deploy.table"].splitlines()
+    assert f"| weights | {trained['raw_bytes']:,} | {trained['bytes']:,} |" in lines
+    numbers = [
+        [int(cell.strip(" *").replace(",", "")) for cell in line.split("|")[2:4]] for line in lines[2:]
+    ]
+    assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
