@@ -24,6 +24,7 @@ from export.shipping import ExportError
 from export.site_files import ENTRY, STYLES, code_folder, site_files
 from tiny_gpt.checkpoint import CheckpointError
 
+COURSE_ELEMENTS = "export.questions.markdown_elements"
 ADDRESS_FACT = "site.address"  # known to MkDocs alone, and not an input of the export
 log = logging.getLogger("mkdocs.hooks.export")
 _added: list[str] = []
@@ -43,6 +44,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         if address in config.extra_css:
             config.extra_css.remove(address)
     config.extra_javascript[:] = [s for s in config.extra_javascript if str(s) not in _added]
+    # Not in mkdocs.yml: MkDocs loads that list before it loads this hook, which makes the folder known.
+    if COURSE_ELEMENTS not in config.markdown_extensions:
+        config.markdown_extensions.insert(0, COURSE_ELEMENTS)
     script = f"{folder}/{ENTRY}"
     styles = [f"{folder}/css/{name}" for name in STYLES]
     _added[:] = [script, *styles]
