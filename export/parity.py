@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from export.forms import NamedOutputs
 from export.golden import golden_prefixes
-from export.models import TOLERANCE
 from export.shipping import ship
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
@@ -35,5 +35,5 @@ def ship_parity(model: TinyArithmeticGPT, folder: Path) -> dict[str, Any]:
         **ship(json.dumps(cases, separators=(",", ":")).encode(), folder, "checks", "parity"),
         "prefixes": len(cases),
         "logits": sum(len(case["logits"]) for case in cases),
-        "limit": TOLERANCE,
+        "limit": NamedOutputs.tolerance,
     }

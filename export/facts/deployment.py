@@ -7,8 +7,8 @@ from typing import Any
 import onnx
 
 from export.facts.files import MEGABYTE, megabytes
+from export.forms import WantedLogits
 from export.golden import golden_prefixes
-from export.models import FAST_TOLERANCE
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
 
@@ -38,7 +38,7 @@ def deployment_facts(manifest: dict[str, Any], made: Path, model: TinyArithmetic
         "deploy.difference": scientific(weights["largest_difference"]),
         "deploy.float32_difference": scientific(float32_difference(model)),
         "deploy.limit": scientific(parity["limit"]),
-        "deploy.fast_limit": scientific(FAST_TOLERANCE),
+        "deploy.fast_limit": scientific(WantedLogits.tolerance),
         "deploy.prefixes": str(parity["prefixes"]),
         "deploy.logits": f"{parity['logits']:,}",
         "deploy.parity_kb": str(round(parity["bytes"] / 1000)),

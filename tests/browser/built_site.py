@@ -22,7 +22,18 @@ CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
 CHAPTER_10 = "part-1/put-it-in-the-browser/"
 GATE = "part-1/gate/"
-PAGES = (HOME, CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_10, GATE, "glossary/", "use-from-python/", "maintain/", "about/")
+PAGES = (
+    HOME,
+    CHAPTER_2,
+    CHAPTER_3,
+    CHAPTER_4,
+    CHAPTER_10,
+    GATE,
+    "glossary/",
+    "use-from-python/",
+    "maintain/",
+    "about/",
+)
 
 
 def build_site(folder: Path, url: str, *options: str) -> None:
