@@ -9,7 +9,6 @@ import { manifest } from "../generated/manifest.mjs";
 import { download, unpack } from "./download.mjs";
 import { grade, greedyAnswers } from "./greedy.mjs";
 import { CourseError, pageError } from "./messages.mjs";
-import { LOGITS, checkLogits, checkShape, quoted, refusal } from "./own-model.mjs";
 
 const COURSE = new URL("../", import.meta.url);
 const ASSETS = new URL("../../", import.meta.url);
@@ -94,13 +93,16 @@ async function openSession({ model, graph }) {
 
 // --8<-- [end:open_session]
 
+/** The rules for a reader's own model, loaded with the first one. */
+const ownModelRules = () => import("./own-model.mjs");
+
 /** The model that a reader brought. @type {any} */
 let own;
 
 /** Open a reader's own file, which must fit the page's text and tokens. @param {{bytes: Uint8Array}} request */
 async function openOwn({ bytes }) {
   runtime ??= startRuntime();
-  const ort = await runtime;
+  const [ort, { checkShape, refusal }] = await Promise.all([runtime, ownModelRules()]);
   try {
     own = await createSession(ort, bytes);
   } catch (cause) {
@@ -112,7 +114,7 @@ async function openOwn({ bytes }) {
 
 /** Logits for the token after a row of IDs, by the reader's own model. @param {{ids: number[]}} request */
 async function runOwn({ ids }) {
-  const ort = await runtime;
+  const [ort, { LOGITS, checkLogits, quoted }] = await Promise.all([runtime, ownModelRules()]);
   const row = new ort.Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
   const started = performance.now();
   let logits;
