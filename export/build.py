@@ -9,6 +9,7 @@ All of it lands in `site_assets/generated/`, which git ignores:
     onnx/NAME.onnx              graph and weights of a checkpoint, to download and to test
     package/*.whl               the package `tiny_gpt` with weights, to install
     manifest.mjs, walk.mjs      what the page's own code reads
+    ablation.mjs                the fixed list of held-out problems of chapter 9
     golden.json, facts.json     what the tests and the prose read
     code/HASH/                  the page's own code, minified (by `export.minify`)
 
@@ -23,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from export.ablation import shipped_list
 from export.facts import Sources, all_facts
 from export.facts.deployment import deployment_facts
 from export.facts.downloads import download_facts
@@ -146,6 +148,7 @@ def _make(folder: Path) -> None:
     golden = golden_cases({name: models[name] for name in (initial, trained)})
     _write_module(folder / "manifest.mjs", "manifest", manifest)
     _write_module(folder / "walk.mjs", "walk", walk)
+    _write_module(folder / "ablation.mjs", "ablation", shipped_list())
     (folder / "manifest.json").write_bytes(to_json(manifest))
     (folder / "golden.json").write_bytes(to_json(golden))
     (folder / "facts.json").write_bytes(to_json(facts))

@@ -147,6 +147,7 @@ class Switched(Form):
         """All switches on."""
         return ids, torch.ones(len(switches(config)))
 
+    # --8<-- [start:switched]
     def forward(self, ids: Tensor, switch_values: Tensor) -> tuple[Tensor, ...]:
         """[B, T] and one number a switch to logits, weights a block, lens logits a block."""
         values = switch_values.double()
@@ -172,6 +173,9 @@ class Switched(Form):
         logits = model.lm_head(model.final_norm(x))
         return tuple(output.float() for output in (logits, *all_weights, *lens))
 
+    # --8<-- [end:switched]
+
+    # --8<-- [start:attend]
     def attend(
         self, x: Tensor, block: TransformerBlock, number: int, switch: SwitchValue
     ) -> tuple[Tensor, Tensor]:
@@ -184,6 +188,8 @@ class Switched(Form):
         weights = scores.softmax(dim=-1)
         heads = [switch(f"block_{number}_head_{head}") for head in range(1, attention.n_heads + 1)]
         return weights, attention.mix(weights * torch.stack(heads)[:, None, None], value)
+
+    # --8<-- [end:attend]
 
 
 class WantedLogits(Form):

@@ -17,7 +17,7 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "deployment.css", "problems.css", "questions.css", "widgets.css")
+STYLES = ("course.css", "deployment.css", "inside.css", "problems.css", "questions.css", "widgets.css")
 
 
 def code_sources() -> dict[str, Path]:
@@ -34,7 +34,7 @@ def code_sources() -> dict[str, Path]:
 def code_files() -> dict[str, Path]:
     """Address inside `assets/course-HASH/` of all code: the file that is shipped."""
     files = minified(code_sources(), SITE_ASSETS, NPM_PACKAGES, GENERATED / "code")
-    for name in ("manifest.mjs", "walk.mjs"):
+    for name in ("ablation.mjs", "manifest.mjs", "walk.mjs"):
         files[f"generated/{name}"] = GENERATED / name
     for role in ("module", "glue"):
         files[f"vendor/{ORT_FILES[role]}"] = ort_file(role)

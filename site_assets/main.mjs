@@ -3,6 +3,7 @@
  * contains it: `widgets/NAME.mjs`, its class the default export.
  */
 const ELEMENTS = [
+  "attention-maps",
   "chapter-progress",
   "course-exercise",
   "course-gate",
@@ -10,12 +11,14 @@ const ELEMENTS = [
   "course-question",
   "device-report",
   "leak-counter",
+  "logit-lens",
   "mask-check",
   "own-model",
   "position-walk",
   "prefix-scorer",
   "problem-stream",
   "split-finder",
+  "switch-board",
   "token-chips",
 ];
 

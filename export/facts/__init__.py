@@ -9,6 +9,7 @@ from typing import Any
 
 from export.facts.data import data_facts
 from export.facts.files import size_facts
+from export.facts.inside import inside_facts
 from export.facts.model import example_facts, model_facts, walk_facts
 from export.facts.rows import row_facts
 from export.facts.training import training_facts
@@ -45,6 +46,7 @@ def all_facts(sources: Sources) -> dict[str, str]:
         **walk_facts(sources.walk),
         **data_facts(Recipe.from_dict(records[trained]["recipe"])),
         **row_facts(models[trained]),
+        **inside_facts(models[trained]),
         **example_facts("initial", models[initial]),
         **example_facts("trained", models[trained]),
         **size_facts(sources.runtime_bytes, sources.weights_bytes),

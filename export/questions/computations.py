@@ -14,7 +14,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from export.forms import NamedOutputs
+from export.ablation import in_words, measure, switch_values
+from export.forms import NamedOutputs, Switched, switches
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, published
 from tiny_gpt.data import Problems, split_of
 from tiny_gpt.generate import generate, next_token_logits
@@ -104,6 +105,31 @@ def attention_weight(model: str, line: str, block: int, head: int, position: int
     return float(values[place][0, head - 1, position, source])
 
 
+def right_without(switch: str) -> int:
+    """How many problems of the list of chapter 9 the trained model answers with one part off."""
+    return measure(opened("trained"), (switch,)).total
+
+
+def costliest_switch(names: list[str]) -> str:
+    """The switch whose absence leaves the fewest right answers, in words."""
+    return switch_in_words(min(names, key=right_without))
+
+
+def switch_in_words(name: str) -> str:
+    config = opened("trained").config
+    return next(in_words(switch, config) for switch in switches(config) if switch.name == name)
+
+
+@torch.inference_mode()
+def lens_token(model: str, prefix: str, block: int) -> str:
+    """The highest-scoring token if the network ended after a block; 0 is after the embeddings."""
+    network = opened(model)
+    ids = torch.tensor([CharacterTokenizer().encode(prefix)])
+    values = Switched(network)(ids, switch_values(network.config, ()))
+    place = Switched.outputs(network.config.n_layers).index(f"lens_{block}_logits")
+    return token_name(int(values[place][0, -1].argmax()))
+
+
 def split(a: int, b: int) -> str:
     return split_of(a, b)
 
@@ -137,6 +163,19 @@ COMPUTATIONS: dict[str, Computation] = {
         "The weight that position {position} of {line} gives to position {source} in head {head} of block "
         "{block} ({model}): {value}",
     ),
+    "right_without": Computation(
+        right_without,
+        "whole",
+        "How many of the 200 problems are right without {switch} (trained weights): {value}",
+    ),
+    "costliest_switch": Computation(
+        costliest_switch, "token", "Of {names}, the one without which the fewest are right: {value}"
+    ),
+    "lens_token": Computation(
+        lens_token,
+        "token",
+        "The highest-scoring token after {prefix}, read after block {block} ({model}): {value}",
+    ),
     "split": Computation(split, "token", "The part that the pair of {a} and {b} belongs to: {value}"),
     "carries": Computation(
         carries, "whole", "The number of columns of {a} {operation} {b} that carry or borrow: {value}"
@@ -161,6 +200,10 @@ def shown(kind: str, value: Value) -> str:
 
 def shown_parameter(name: str, value: Value | list[str]) -> str:
     """A parameter inside the sentence, as Markdown."""
+    if name == "switch":
+        return switch_in_words(str(value))
+    if name == "names" and isinstance(value, list):
+        return ", ".join(map(switch_in_words, value))
     if isinstance(value, list):
         return ", ".join(f"`{item}`" for item in value)
     if name == "model":

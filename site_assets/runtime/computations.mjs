@@ -66,6 +66,12 @@ async function meanLoss(engine, model, line) {
   return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
+/** How many problems of chapter 9's list are right with one part off. @param {Engine} engine @param {string} name */
+async function rightWithout(engine, name) {
+  const { answerList, count } = await import("./ablation.mjs"); // with its list, on the pages that ask
+  return count(await answerList(engine, engine.modelKey("trained"), [name])).total;
+}
+
 /** @type {Record<string, Computation>} */
 export const COMPUTATIONS = {
   top_token: {
@@ -113,6 +119,25 @@ export const COMPUTATIONS = {
       const { data, dims } = outputs[name];
       const length = dims[dims.length - 1];
       return data[((head - 1) * length + position) * length + source];
+    },
+  },
+  right_without: { kind: "whole", compute: (engine, { switch: name }) => rightWithout(engine, name) },
+  costliest_switch: {
+    kind: "token",
+    compute: async (engine, { names }) => {
+      const { inWords } = await import("./switch-names.mjs");
+      const left = [];
+      for (const name of names) left.push(await rightWithout(engine, name));
+      return inWords(names[left.indexOf(Math.min(...left))]);
+    },
+  },
+  lens_token: {
+    kind: "token",
+    compute: async (engine, { model, prefix, block }) => {
+      const name = `lens_${block}_logits`;
+      const switches = manifest.model.switches.map(() => 1);
+      const { outputs } = await engine.run(engine.modelKey(model), [encode(prefix)], [name], { graph: "inside", switches });
+      return displayName(topToken(outputs[name].data.slice(-VOCABULARY_SIZE)));
     },
   },
   split: { kind: "token", compute: async (_engine, { a, b }) => splitOf(a, b) },

@@ -1,0 +1,110 @@
+/** What `switch-board` shows: the table of before and after, and examples of what changed. */
+import { PROBLEMS, count, interval, percent } from "../runtime/ablation.mjs";
+import { answer, prompt } from "../runtime/problems.mjs";
+import { listInWords } from "../runtime/switch-names.mjs";
+import { EOS_ID, displayName, isNamed } from "../runtime/tokenizer.mjs";
+import { h } from "./dom.mjs";
+
+/** @typedef {import("../runtime/ablation.mjs").Graded} Graded */
+/** @typedef {import("../runtime/ablation.mjs").Count} Count */
+
+const ALL = PROBLEMS.length;
+const SUMS = PROBLEMS.filter(({ operation }) => operation === "+").length;
+const EXAMPLES = 6;
+
+/** @param {number} share */
+const inPercent = (share) => `${(100 * share).toFixed(1)} %`;
+
+/** `200 of 200 (100.0 %)`. @param {number} right */
+const ofAll = (right) => `${right} of ${ALL} (${percent(right, ALL)})`;
+
+/**
+ * The result in a sentence or two, for the status line.
+ * @param {Count} before @param {Count} after @param {string[]} off
+ */
+export function outcomeLine(before, after, off) {
+  if (off.length === 0) return `With all switches on, ${ofAll(before.total)} are right.`;
+  return `Off: ${listInWords(off)}. Right before: ${ofAll(before.total)}. Right after: ${ofAll(after.total)}.`;
+}
+
+/** @param {string} name @param {Count} counted */
+function row(name, { sums, differences, total }) {
+  const [low, high] = interval(total, ALL);
+  const cells = [sums, differences, total, percent(total, ALL), `${inPercent(low)} to ${inPercent(high)}`];
+  return h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => h("td", {}, cell)));
+}
+
+/**
+ * Counts before and after, with the interval of each share.
+ * @param {Graded[]} before @param {Graded[]} after @param {string[]} off
+ */
+export function comparisonTable(before, after, off) {
+  const columns = ["Network", `a+b, of ${SUMS}`, `a−b, of ${ALL - SUMS}`, `Right, of ${ALL}`, "Share", "95 % interval"];
+  const rows = [row("Before: all on", count(before))];
+  if (off.length > 0) rows.push(row("After", count(after)));
+  return scrolling(
+    "Right answers before and after",
+    h(
+      "table",
+      { class: "live-table board-table" },
+      h("caption", {}, `Right answers to the same ${ALL} held-out problems, by greedy decoding.`),
+      h("thead", {}, h("tr", {}, ...columns.map((title) => h("th", { scope: "col" }, title)))),
+      h("tbody", {}, ...rows),
+    ),
+  );
+}
+
+/** What was written, as text; a sign without a character by its name. @param {number[]} written */
+export function writtenText(written) {
+  const ended = written.at(-1) === EOS_ID;
+  const tokens = ended ? written.slice(0, -1) : written;
+  const text = tokens.map((id) => (isNamed(id) ? `[${displayName(id)}]` : displayName(id))).join("");
+  if (!ended) return `${text} (no EOS)`;
+  return text === "" ? "nothing, EOS at once" : text;
+}
+
+/**
+ * How many verdicts changed, and the first few of them.
+ * @param {Graded[]} before @param {Graded[]} after @param {string[]} off
+ */
+export function changesView(before, after, off) {
+  if (off.length === 0) return [];
+  const lost = after.filter((one, place) => before[place].right && !one.right);
+  const won = after.filter((one, place) => !before[place].right && one.right);
+  const says = `${lost.length} went from right to wrong, ${won.length} from wrong to right.`;
+  const shown = spread([...lost, ...won], EXAMPLES);
+  if (shown.length === 0) return [h("p", { class: "board-changes" }, says)];
+  const columns = ["Problem", "Right answer", "Written after", "Verdict"];
+  const line = (/** @type {Graded} */ { problem, written, right }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("code", {}, prompt(problem))),
+      h("td", {}, h("code", {}, answer(problem))),
+      h("td", {}, h("code", {}, writtenText(written))),
+      h("td", {}, right ? "now right" : "now wrong"),
+    );
+  return [
+    h("p", { class: "board-changes" }, says),
+    scrolling(
+      "Examples of what changed",
+      h(
+        "table",
+        { class: "live-table board-examples" },
+        h("caption", {}, `${shown.length} of the ${lost.length + won.length} that changed.`),
+        h("thead", {}, h("tr", {}, ...columns.map((title) => h("th", { scope: "col" }, title)))),
+        h("tbody", {}, ...shown.map(line)),
+      ),
+    ),
+  ];
+}
+
+/** At most `most` of the items, evenly spread over them. @template Item @param {Item[]} items @param {number} most */
+function spread(items, most) {
+  if (items.length <= most) return items;
+  return Array.from({ length: most }, (_, index) => items[Math.floor((index * items.length) / most)]);
+}
+
+/** @param {string} name @param {HTMLElement} table */
+const scrolling = (name, table) =>
+  h("div", { class: "live-scroll", role: "region", tabindex: "0", "aria-label": `${name}, scrollable` }, table);
