@@ -166,7 +166,7 @@ COMPUTATIONS: dict[str, Computation] = {
     "right_without": Computation(
         right_without,
         "whole",
-        "How many of the 200 problems are right without {switch} (trained weights): {value}",
+        "Right of the 200 problems without {switch} (trained weights): {value}",
     ),
     "costliest_switch": Computation(
         costliest_switch, "token", "Of {names}, the one without which the fewest are right: {value}"
@@ -174,7 +174,7 @@ COMPUTATIONS: dict[str, Computation] = {
     "lens_token": Computation(
         lens_token,
         "token",
-        "The highest-scoring token after {prefix}, read after block {block} ({model}): {value}",
+        "The highest token after {prefix}, read after block {block} ({model}): {value}",
     ),
     "split": Computation(split, "token", "The part that the pair of {a} and {b} belongs to: {value}"),
     "carries": Computation(

@@ -8,9 +8,9 @@
  */
 import { manifest } from "../generated/manifest.mjs";
 import { stateValue } from "../runtime/page-state.mjs";
-import { displayName } from "../runtime/tokenizer.mjs";
 import { h, uniqueId } from "./dom.mjs";
 import { LineElement } from "./line-element.mjs";
+import { tokenLabel } from "./token-label.mjs";
 import { sharePercent, weightGrid } from "./weight-grid.mjs";
 
 const { n_layers: BLOCKS, n_heads: HEADS } = manifest.model.config;
@@ -84,12 +84,12 @@ export default class AttentionMaps extends LineElement {
         this.keep();
       },
     });
-    const summary = `last reads ${most} ${displayName(ids[most])}: ${sharePercent(last[most], 0)}`;
+    const summary = [`last row: ${sharePercent(last[most], 0)} from `, tokenLabel(ids[most]), ` at ${most}`];
     return h(
       "label",
       { class: "maps-choice" },
       input,
-      h("span", { class: "maps-card" }, h("span", { class: "maps-name" }, `Head ${head}`), picture(weights, ids.length), h("span", { class: "maps-summary" }, summary)),
+      h("span", { class: "maps-card" }, h("span", { class: "maps-name" }, `Head ${head}`), picture(weights, ids.length), h("span", { class: "maps-summary" }, ...summary)),
     );
   }
 

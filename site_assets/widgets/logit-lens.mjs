@@ -19,12 +19,12 @@ const SHOWN = 5;
 
 /** The stages, first to last: the output's name and what it is called. */
 const STAGES = [
-  { output: "lens_0_logits", name: "After the embeddings" },
+  { output: "lens_0_logits", name: "Embeddings" },
   ...Array.from({ length: BLOCKS - 1 }, (_, index) => ({
     output: `lens_${index + 1}_logits`,
-    name: `After block ${index + 1}`,
+    name: `Block ${index + 1}`,
   })),
-  { output: "logits", name: `After block ${BLOCKS}, the end` },
+  { output: "logits", name: `Block ${BLOCKS}, the end` },
 ];
 
 /** A position in a link. @param {string} text */
@@ -75,10 +75,10 @@ export default class LogitLens extends LineElement {
     );
     const picker = h("p", {}, h("span", { class: "live-picker" }, h("label", { for: id }, "Position"), select));
     const tops = stages.map((rows) => displayName(topToken(rows[last])));
-    const steps = STAGES.map(({ name }, index) => `${name[0].toLowerCase()}${name.slice(1)} ${tops[index]}`);
+    const steps = STAGES.map(({ name }, index) => `${name[0].toLowerCase()}${name.slice(1)}: ${tops[index]}`);
     return {
       content: [picker, this.#detail, overview(ids, stages)],
-      says: `On top at the last position: ${steps.join("; ")}.`,
+      says: `On top at the last position after ${steps.join("; after ")}.`,
     };
   }
 
@@ -122,7 +122,7 @@ function table(caption, first, lines) {
     h(
       "table",
       { class: "live-table lens-table" },
-      h("caption", {}, `${caption}.`),
+      h("caption", {}, `${caption}, read after each stage.`),
       h("thead", {}, h("tr", {}, column(first), ...STAGES.map(({ name }) => column(name)))),
       h("tbody", {}, ...lines),
     ),

@@ -27,29 +27,33 @@ export function outcomeLine(before, after, off) {
   return `Off: ${listInWords(off)}. Right before: ${ofAll(before.total)}. Right after: ${ofAll(after.total)}.`;
 }
 
-/** @param {string} name @param {Count} counted */
-function row(name, { sums, differences, total }) {
-  const [low, high] = interval(total, ALL);
-  const cells = [sums, differences, total, percent(total, ALL), `${inPercent(low)} to ${inPercent(high)}`];
-  return h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => h("td", {}, cell)));
-}
+/** The lines of the comparison: what is counted, and its text for a count. @type {[string, (counted: Count) => string | number][]} */
+const MEASURES = [
+  [`a+b, of ${SUMS}`, ({ sums }) => sums],
+  [`a−b, of ${ALL - SUMS}`, ({ differences }) => differences],
+  [`Right, of ${ALL}`, ({ total }) => total],
+  ["Share", ({ total }) => percent(total, ALL)],
+  ["95 % interval", ({ total }) => interval(total, ALL).map(inPercent).join(" to ")],
+];
 
 /**
  * Counts before and after, with the interval of each share.
  * @param {Graded[]} before @param {Graded[]} after @param {string[]} off
  */
 export function comparisonTable(before, after, off) {
-  const columns = ["Network", `a+b, of ${SUMS}`, `a−b, of ${ALL - SUMS}`, `Right, of ${ALL}`, "Share", "95 % interval"];
-  const rows = [row("Before: all on", count(before))];
-  if (off.length > 0) rows.push(row("After", count(after)));
-  return scrolling(
-    "Right answers before and after",
+  const columns = [{ title: "Before: all on", counted: count(before) }];
+  if (off.length > 0) columns.push({ title: `After: ${off.length} off`, counted: count(after) });
+  const line = (/** @type {(typeof MEASURES)[number]} */ [name, text]) =>
+    h("tr", {}, h("th", { scope: "row" }, name), ...columns.map(({ counted }) => h("td", {}, text(counted))));
+  return h(
+    "div",
+    { class: "live-scroll" },
     h(
       "table",
       { class: "live-table board-table" },
-      h("caption", {}, `Right answers to the same ${ALL} held-out problems, by greedy decoding.`),
-      h("thead", {}, h("tr", {}, ...columns.map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", {}, ...rows),
+      h("caption", {}, `Answers to the same ${ALL} held-out problems, by greedy decoding.`),
+      h("thead", {}, h("tr", {}, h("td"), ...columns.map(({ title }) => h("th", { scope: "col" }, title)))),
+      h("tbody", {}, ...MEASURES.map(line)),
     ),
   );
 }
@@ -74,7 +78,7 @@ export function changesView(before, after, off) {
   const says = `${lost.length} went from right to wrong, ${won.length} from wrong to right.`;
   const shown = spread([...lost, ...won], EXAMPLES);
   if (shown.length === 0) return [h("p", { class: "board-changes" }, says)];
-  const columns = ["Problem", "Right answer", "Written after", "Verdict"];
+  const columns = ["Problem", "Answer", "Written after", "Verdict"];
   const line = (/** @type {Graded} */ { problem, written, right }) =>
     h(
       "tr",
@@ -86,8 +90,9 @@ export function changesView(before, after, off) {
     );
   return [
     h("p", { class: "board-changes" }, says),
-    scrolling(
-      "Examples of what changed",
+    h(
+      "div",
+      { class: "live-scroll" },
       h(
         "table",
         { class: "live-table board-examples" },
@@ -104,7 +109,3 @@ function spread(items, most) {
   if (items.length <= most) return items;
   return Array.from({ length: most }, (_, index) => items[Math.floor((index * items.length) / most)]);
 }
-
-/** @param {string} name @param {HTMLElement} table */
-const scrolling = (name, table) =>
-  h("div", { class: "live-scroll", role: "region", tabindex: "0", "aria-label": `${name}, scrollable` }, table);
