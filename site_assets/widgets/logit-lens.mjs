@@ -37,6 +37,9 @@ function position(text) {
 /** Per cent with two digits, rounded down: 100.00 % would mean certain. @param {number} share */
 const percent = (share) => (share < 0.0001 ? "< 0.01 %" : `${(Math.floor(10_000 * share) / 100).toFixed(2)} %`);
 
+/** A token and its probability. @param {number} id @param {number} share */
+const scoreCell = (id, share) => h("td", {}, tokenLabel(id), " ", h("span", { class: "lens-share" }, percent(share)));
+
 export default class LogitLens extends LineElement {
   /** @type {number | undefined} undefined: the last one */
   #position;
@@ -87,7 +90,7 @@ export default class LogitLens extends LineElement {
     const columns = stages.map((rows) => {
       const shares = probabilities(rows[place]);
       const order = shares.map((_, id) => id).toSorted((a, b) => rows[place][b] - rows[place][a] || a - b);
-      return order.slice(0, SHOWN).map((id) => h("td", {}, tokenLabel(id), ` ${percent(shares[id])}`));
+      return order.slice(0, SHOWN).map((id) => scoreCell(id, shares[id]));
     });
     const line = (/** @type {number} */ rank) =>
       h("tr", {}, h("th", { scope: "row" }, rank + 1), ...columns.map((cells) => cells[rank]));
@@ -106,7 +109,7 @@ function overview(ids, stages) {
       h("th", { scope: "row" }, `${place} `, tokenLabel(id)),
       ...stages.map((rows) => {
         const top = topToken(rows[place]);
-        return h("td", {}, tokenLabel(top), ` ${percent(probabilities(rows[place])[top])}`);
+        return scoreCell(top, probabilities(rows[place])[top]);
       }),
     ),
   );

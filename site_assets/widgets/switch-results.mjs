@@ -78,7 +78,7 @@ export function changesView(before, after, off) {
   const says = `${lost.length} went from right to wrong, ${won.length} from wrong to right.`;
   const shown = spread([...lost, ...won], EXAMPLES);
   if (shown.length === 0) return [h("p", { class: "board-changes" }, says)];
-  const columns = ["Problem", "Answer", "Written after", "Verdict"];
+  const columns = ["Problem", "Answer", "Written", "Verdict"];
   const line = (/** @type {Graded} */ { problem, written, right }) =>
     h(
       "tr",
@@ -86,7 +86,7 @@ export function changesView(before, after, off) {
       h("th", { scope: "row" }, h("code", {}, prompt(problem))),
       h("td", {}, h("code", {}, answer(problem))),
       h("td", {}, h("code", {}, writtenText(written))),
-      h("td", {}, right ? "now right" : "now wrong"),
+      h("td", {}, right ? "right" : "wrong"),
     );
   return [
     h("p", { class: "board-changes" }, says),

@@ -94,7 +94,9 @@ def test_an_unknown_switch_is_refused() -> None:
         switch_values(ModelConfig(), ["block_3_head_1"])
 
 
-@pytest.mark.parametrize(("right", "count"), [(0, 200), (1, 200), (100, 200), (168, 200), (200, 200), (3, 10)])
+@pytest.mark.parametrize(
+    ("right", "count"), [(0, 200), (1, 200), (100, 200), (168, 200), (200, 200), (3, 10)]
+)
 def test_the_interval_solves_wilsons_equation(right: int, count: int) -> None:
     """Its ends are the shares p that lie 1.96 of their own standard deviations from what was measured."""
     share = right / count
