@@ -47,7 +47,7 @@ export default class SwitchBoard extends LiveElement {
     "Measure",
   );
   #stop = h("button", { type: "button", class: "live-button", onclick: () => this.#halt(), hidden: true }, "Stop");
-  #picker = h("span");
+  #picker = h("span", { class: "board-weights" });
 
   build() {
     /** @type {string[]} */

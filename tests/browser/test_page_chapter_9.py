@@ -89,7 +89,7 @@ class Lens(LivePart):
     def __init__(self, page: Page) -> None:
         super().__init__(page)
         self.results = self.root.locator(".inside-results")
-        self.position = self.root.get_by_label("Position")
+        self.position = self.root.get_by_label("Position", exact=True)
 
     def look(self, line: str) -> None:
         self.submit(line)
@@ -448,6 +448,7 @@ def test_links_bring_back_what_was_shown(open_page: OpenPage) -> None:
     query = f"?attention.line={quote('5-5=0')}&attention.block=2&attention.head=4&lens.line={quote('1+1=')}"
     page = open_page(CHAPTER_9 + query + "&lens.position=2&board.off=mask,block_2_head_1&board.model=trained")
     board, maps, lens = Board(page), Maps(page), Lens(page)
+    board.wait("idle")
     assert board.off() == ["mask", "block_2_head_1"]
     expect(maps.box).to_have_value("5-5=0")
     maps.button.click()
@@ -464,6 +465,7 @@ def test_links_bring_back_what_was_shown(open_page: OpenPage) -> None:
         "&lens.position=-1&board.off=mask,head_9&board.model=step-7"
     )
     board, maps, lens = Board(bad), Maps(bad), Lens(bad)
+    board.wait("idle")
     for part, count in ((board, 2), (maps, 3), (lens, 1)):
         expect(part.root.locator(".live-warning")).to_have_count(count)
         expect(part.root.locator(".live-warning").first).to_contain_text("does not fit this page")
