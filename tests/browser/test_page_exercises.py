@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_10, PAGES, OpenPage, Site
+from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_9, CHAPTER_10, PAGES, OpenPage, Site
 from question_parts import ExercisePart
 from site_server import missing
 from tiny_gpt.generate import next_token_logits
@@ -29,7 +29,27 @@ HELD_OUT_AND_RIGHT = Case(
 TEXT_OF_IDS = Case(CHAPTER_3, "chapter-3/text-of-ids", {"Text": "40-7="}, {"Text": "40-7"})
 END_WITHOUT_TRUTH = Case(CHAPTER_3, "chapter-3/end-without-truth", {"Line": "12+34=47"}, {"Line": "12+34=46"})
 TWO_MODELS_AGREE = Case(CHAPTER_10, "chapter-10/two-models-agree", {"Prefix": "0+11=1"}, {"Prefix": "1+1="})
-CASES = [HELD_OUT_AND_RIGHT, TEXT_OF_IDS, END_WITHOUT_TRUTH, NOT_THE_LAST_ONE, TWO_MODELS_AGREE]
+SPARE_A_HEAD = Case(
+    CHAPTER_9,
+    "chapter-9/spare-a-head",
+    {"Head_to_switch_off": "block_2_head_3"},
+    {"Head_to_switch_off": "block_1_head_3"},
+)
+SPARE_TWO_HEADS = Case(
+    CHAPTER_9,
+    "chapter-9/spare-two-heads",
+    {"First_head": "block_1_head_2", "Second_head": "block_2_head_3"},
+    {"First_head": "block_1_head_1", "Second_head": "block_2_head_3"},
+)
+CASES = [
+    HELD_OUT_AND_RIGHT,
+    TEXT_OF_IDS,
+    END_WITHOUT_TRUTH,
+    NOT_THE_LAST_ONE,
+    TWO_MODELS_AGREE,
+    SPARE_A_HEAD,
+    SPARE_TWO_HEADS,
+]
 
 
 def test_every_exercise_has_a_case(open_page: OpenPage, site: Site) -> None:
