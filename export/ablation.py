@@ -147,7 +147,7 @@ def printed(outcomes: Sequence[Outcome]) -> str:
         low, high = interval(outcome.total, len(outcome.right))
         lines.append(
             f"{_name(outcome):<{width}} {outcome.sums:>5} {outcome.differences:>5} {outcome.total:>7} "
-            f"{percent(outcome.total, len(outcome.right)):>7} %   {100 * low:.1f} % to {100 * high:.1f} %"
+            f"{percent(outcome.total, len(outcome.right)):>7} %   {100 * low:.1f} to {100 * high:.1f} %"
         )
     return "\n".join(lines)
 

@@ -46,7 +46,7 @@ def inside_facts(model: TinyArithmeticGPT) -> dict[str, str]:
         "inside.best_head_interval": shown_interval(alone[best_head].total, count),
         "inside.dead_heads": " and ".join(words[name] for name in dead_heads),
         "inside.scale_factor": f"{math.sqrt(model.config.head_width):.2f}",
-        "inside.attention_table": attention_table(model, LINE),
+        **attention_facts(model, LINE),
         "inside.table": switch_table(all_on, [(words[name], one) for name, one in alone.items()]),
         "inside.pairs_table": pairs_table(model, alone, words),
         "inside.mean_table": mean_table(model, alone, words, heads),
@@ -61,9 +61,9 @@ def inside_facts(model: TinyArithmeticGPT) -> dict[str, str]:
 
 
 def shown_interval(right: int, count: int) -> str:
-    """`78.3 % to 88.4 %`."""
+    """`78.3 to 88.4 %`."""
     low, high = interval(right, count)
-    return f"{100 * low:.1f} % to {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
 def switch_table(all_on: Outcome, alone: list[tuple[str, Outcome]]) -> str:
@@ -145,8 +145,8 @@ def right_with_mean(model: TinyArithmeticGPT, block: int, head: int, mean: Tenso
 
 
 @torch.inference_mode()
-def attention_table(model: TinyArithmeticGPT, line: str) -> str:
-    """The position that each head reads most at `=` and at the position after it, as a Markdown table."""
+def attention_facts(model: TinyArithmeticGPT, line: str) -> dict[str, str]:
+    """The position that each head reads most at `=` and at the position after it; how many heads turn."""
     tokenizer = CharacterTokenizer()
     ids = tokenizer.encode(line)
     equals = ids.index(tokenizer.token_id("="))
@@ -163,10 +163,12 @@ def attention_table(model: TinyArithmeticGPT, line: str) -> str:
     after = tokenizer.token_name(ids[equals + 1])
     lines = [f"| block | head | at `=`, position {equals} | at `{after}`, position {equals + 1} |"]
     lines.append("|--:|--:|---|---|")
+    turning = 0
     for block in range(1, model.config.n_layers + 1):
         for head, weights in enumerate(values[f"block_{block}_attention_weights"][0], start=1):
             lines.append(f"| {block} | {head} | {most(weights[equals])} | {most(weights[equals + 1])} |")
-    return "\n".join(lines)
+            turning += int(weights[equals].argmax() != weights[equals + 1].argmax())
+    return {"inside.attention_table": "\n".join(lines), "inside.turning_heads": f"{turning}"}
 
 
 @torch.inference_mode()

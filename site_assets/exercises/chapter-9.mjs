@@ -1,5 +1,5 @@
 /** Exercises of chapter 9. */
-import { PROBLEMS, SWITCHES, answerList, count, interval, percent } from "../runtime/ablation.mjs";
+import { PROBLEMS, SWITCHES, answerList, count, percent, shownInterval } from "../runtime/ablation.mjs";
 import { CourseError } from "../runtime/messages.mjs";
 import { inWords, listInWords } from "../runtime/switch-names.mjs";
 
@@ -9,9 +9,6 @@ const ALL = PROBLEMS.length;
 
 const HEADS = SWITCHES.filter(({ kind }) => kind === "head").map(({ name }) => ({ value: name, label: inWords(name) }));
 
-/** @param {number} share */
-const shown = (share) => `${(100 * share).toFixed(1)} %`;
-
 /**
  * Answer the list with heads off, and say what was measured.
  * @param {import("../runtime/engine.mjs").engine} engine
@@ -20,12 +17,11 @@ const shown = (share) => `${(100 * share).toFixed(1)} %`;
  */
 async function judge(engine, off, wanted) {
   const { total } = count(await answerList(engine, engine.modelKey("trained"), off));
-  const [low, high] = interval(total, ALL);
   return {
     passed: total / ALL > wanted,
     measured:
       `Without ${listInWords(off)}, ${total} of ${ALL} problems are right: ${percent(total, ALL)}, with a 95 % interval from ` +
-      `${shown(low)} to ${shown(high)}. Wanted is more than ${shown(wanted)} of the list.`,
+      `${shownInterval(total, ALL)}. Wanted is more than ${100 * wanted} % of the list.`,
   };
 }
 

@@ -79,12 +79,16 @@ export function count(graded) {
  * @param {number} all
  * @returns {[number, number]}
  */
-export function interval(right, all) {
+function interval(right, all) {
   const [share, z2] = [right / all, ablation.normal_95 ** 2];
   const middle = share + z2 / (2 * all);
   const spread = ablation.normal_95 * Math.sqrt((share * (1 - share)) / all + z2 / (4 * all ** 2));
   return [(middle - spread) / (1 + z2 / all), (middle + spread) / (1 + z2 / all)];
 }
+
+/** `78.3 to 88.4 %`. @param {number} right @param {number} all */
+export const shownInterval = (right, all) =>
+  `${interval(right, all).map((end) => (100 * end).toFixed(1)).join(" to ")} %`;
 
 /** `84.0 %`, rounded down: 100.0 % means all. @param {number} right @param {number} all */
 export const percent = (right, all) => `${(Math.floor((1000 * right) / all) / 10).toFixed(1)} %`;

@@ -1,5 +1,5 @@
 /** What `switch-board` shows: the table of before and after, and examples of what changed. */
-import { PROBLEMS, count, interval, percent } from "../runtime/ablation.mjs";
+import { PROBLEMS, count, percent, shownInterval } from "../runtime/ablation.mjs";
 import { answer, prompt } from "../runtime/problems.mjs";
 import { listInWords } from "../runtime/switch-names.mjs";
 import { EOS_ID, displayName, isNamed } from "../runtime/tokenizer.mjs";
@@ -11,9 +11,6 @@ import { h } from "./dom.mjs";
 const ALL = PROBLEMS.length;
 const SUMS = PROBLEMS.filter(({ operation }) => operation === "+").length;
 const EXAMPLES = 6;
-
-/** @param {number} share */
-const inPercent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** `200 of 200 (100.0 %)`. @param {number} right */
 const ofAll = (right) => `${right} of ${ALL} (${percent(right, ALL)})`;
@@ -33,7 +30,7 @@ const MEASURES = [
   [`a−b, of ${ALL - SUMS}`, ({ differences }) => differences],
   [`Right, of ${ALL}`, ({ total }) => total],
   ["Share", ({ total }) => percent(total, ALL)],
-  ["95 % interval", ({ total }) => interval(total, ALL).map(inPercent).join(" to ")],
+  ["95 % interval", ({ total }) => shownInterval(total, ALL)],
 ];
 
 /**

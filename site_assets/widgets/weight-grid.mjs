@@ -4,7 +4,7 @@
  * said in a sentence below.
  */
 import { displayName } from "../runtime/tokenizer.mjs";
-import { h } from "./dom.mjs";
+import { h, uniqueId } from "./dom.mjs";
 import { tokenLabel } from "./token-label.mjs";
 
 /** `83 %`. @param {number} share @param {number} digits after the point */
@@ -29,6 +29,11 @@ const MOVES = {
  */
 export function weightGrid(name, ids, weights) {
   const size = ids.length;
+  const hint = h(
+    "p",
+    { class: "live-hint", id: uniqueId("grid") },
+    "Weights in per cent. A row reads, a column is read; each row adds up to about 100. Arrow keys move.",
+  );
   const says = h("p", { class: "grid-says" });
   const seesAhead = weights.some((weight, index) => weight > 0 && index % size > Math.floor(index / size));
   /** @type {HTMLTableCellElement[][]} */
@@ -67,14 +72,13 @@ export function weightGrid(name, ids, weights) {
     h("th", { scope }, h("span", { class: "grid-position" }, position), " ", tokenLabel(id));
   const table = h(
     "table",
-    { class: "live-table grid-table", role: "grid", "aria-label": `Weights of ${name.toLowerCase()}`, onkeydown, onclick },
-    h("caption", {}, "Weights in per cent, each row about 100 together. A row reads, a column is read. Arrow keys move."),
+    { class: "live-table grid-table", role: "grid", "aria-label": `Weights of ${name.toLowerCase()}`, "aria-describedby": hint.id, onkeydown, onclick },
     h("thead", {}, h("tr", {}, h("td"), ...ids.map((id, position) => heading(id, position, "col")))),
     h("tbody", {}, ...ids.map((id, position) => h("tr", {}, heading(id, position, "row"), ...cells[position]))),
   );
   const last = weights.subarray(weights.length - size);
   choose(size - 1, last.indexOf(Math.max(...last)));
-  return [h("div", { class: "live-scroll" }, table), says];
+  return [hint, h("div", { class: "live-scroll" }, table), says];
 }
 
 /** @param {number} weight @param {boolean} isHidden behind the mask */

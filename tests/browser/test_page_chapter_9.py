@@ -127,13 +127,13 @@ def written_text(row: np.ndarray) -> str:
 
 def expect_column(board: Board, column: int, right: np.ndarray) -> None:
     """A column of the comparison holds the counts of these verdicts."""
-    low, high = (f"{100 * end:.1f} %" for end in interval(int(right.sum()), 200))
+    low, high = (f"{100 * end:.1f}" for end in interval(int(right.sum()), 200))
     expected = [
         str(int(right[:100].sum())),
         str(int(right[100:].sum())),
         str(int(right.sum())),
         f"{right.sum() / 2:.1f} %",
-        f"{low} to {high}",
+        f"{low} to {high} %",
     ]
     assert [row[column] for row in board.table()] == expected
 

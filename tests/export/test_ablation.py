@@ -172,7 +172,10 @@ class TestFacts:
     def test_attention_table(self, facts: dict[str, str], trained: TinyArithmeticGPT) -> None:
         ids = torch.tensor([CharacterTokenizer().encode("12+34=46")])
         found = inside(trained, ids)
-        for row in rows_of(facts["inside.attention_table"]):
+        rows = rows_of(facts["inside.attention_table"])
+        turning = [row for row in rows if row[2].split(",")[0] != row[3].split(",")[0]]
+        assert facts["inside.turning_heads"] == str(len(turning))
+        for row in rows:
             weights = found[f"block_{row[0]}_attention_weights"][0, int(row[1]) - 1]
             for cell, position in ((row[2], 6), (row[3], 7)):
                 share, source = weights[position].max(dim=-1)
