@@ -73,9 +73,11 @@ export default class AttentionMaps extends LineElement {
     const { ids } = this.#shown;
     const last = weights.subarray(weights.length - ids.length);
     const most = last.indexOf(Math.max(...last));
+    const summaryId = uniqueId("summary");
     const input = h("input", {
       type: "radio",
       name,
+      "aria-describedby": summaryId,
       checked: block === this.#block && head === this.#head,
       "aria-label": `Head ${head} of block ${block}`,
       onchange: () => {
@@ -89,7 +91,7 @@ export default class AttentionMaps extends LineElement {
       "label",
       { class: "maps-choice" },
       input,
-      h("span", { class: "maps-card" }, h("span", { class: "maps-name" }, `Head ${head}`), picture(weights, ids.length), h("span", { class: "maps-summary" }, ...summary)),
+      h("span", { class: "maps-card" }, h("span", { class: "maps-name" }, `Head ${head}`), picture(weights, ids.length), h("span", { class: "maps-summary", id: summaryId }, ...summary)),
     );
   }
 
