@@ -131,13 +131,33 @@ def _name_weights(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> None:
         key = (values.shape, values.tobytes())
         if key in known:
             renamed[tensor.name] = tensor.name = known[key]
-    stored = {name.removesuffix(TRANSPOSED) for name in renamed.values()}
-    missing = {name for name, _ in model.named_parameters()} - stored
-    if missing or len(stored) != len(renamed):
-        raise RuntimeError(f"the traced graph does not store each parameter once: {sorted(missing)}")
     for node in proto.graph.node:
         for place, name in enumerate(node.input):
             node.input[place] = renamed.get(name, name)
+    _turn_again(proto)
+    names = [tensor.name for tensor in proto.graph.initializer if tensor.name in renamed.values()]
+    stored = {name.removesuffix(TRANSPOSED) for name in names}
+    missing = {name for name, _ in model.named_parameters()} - stored
+    if missing or len(stored) != len(names):
+        raise RuntimeError(f"the traced graph does not store each parameter once: {sorted(missing)}")
+
+
+def _turn_again(proto: onnx.ModelProto) -> None:
+    """Where a matrix is stored as it is and turned, compute the turned one from the other.
+
+    The exporter turns a matrix in advance when it is small, even one that is needed both ways.
+    """
+    names = {tensor.name for tensor in proto.graph.initializer}
+    doubled = sorted(name for name in names if name.removesuffix(TRANSPOSED) in names - {name})
+    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in doubled]
+    turns = [
+        helper.make_node("Transpose", [name.removesuffix(TRANSPOSED)], [name], perm=[1, 0]) for name in doubled
+    ]
+    nodes = [*turns, *proto.graph.node]
+    del proto.graph.initializer[:]
+    proto.graph.initializer.extend(kept)
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
 
 
 def _strip(proto: onnx.ModelProto) -> None:

@@ -23,6 +23,7 @@ from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
+SMALL = "small"  # name of the smaller model that chapter 8 compares with
 TIED_NAME = "lm_head.weight"
 LFS_POINTER = b"version https://git-lfs"
 
@@ -133,6 +134,11 @@ def published() -> list[Path]:
     if not paths:
         raise CheckpointError(f"{CHECKPOINTS} holds no step-*.safetensors; restore it from git")
     return paths
+
+
+def published_small() -> Path:
+    """The committed smaller model, which is no step of the time line."""
+    return CHECKPOINTS / f"{SMALL}.safetensors"
 
 
 def _read(path: Path) -> bytes:
