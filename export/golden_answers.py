@@ -1,4 +1,4 @@
-"""Golden cases of greedy decoding: what Python writes after prompts, how likely it is, whether it is right."""
+"""Golden cases of greedy decoding: what Python writes, how likely it is, and whether it is right."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SMALL_EVERY, HELD_OUT_EVERY = 47, 997
 
 
 def answer_problems() -> Problems:
-    """Problems of both operations and all lengths: every so many-th with operands to 99, and held-out ones."""
+    """Problems of both operations and all lengths: a share of those up to 99, and of the held-out ones."""
     return join([all_problems(SMALL_OPERAND)[::SMALL_EVERY], problems_in(HELD_OUT)[::HELD_OUT_EVERY]])
 
 

@@ -151,7 +151,8 @@ def _turn_again(proto: onnx.ModelProto) -> None:
     doubled = sorted(name for name in names if name.removesuffix(TRANSPOSED) in names - {name})
     kept = [tensor for tensor in proto.graph.initializer if tensor.name not in doubled]
     turns = [
-        helper.make_node("Transpose", [name.removesuffix(TRANSPOSED)], [name], perm=[1, 0]) for name in doubled
+        helper.make_node("Transpose", [name.removesuffix(TRANSPOSED)], [name], perm=[1, 0])
+        for name in doubled
     ]
     nodes = [*turns, *proto.graph.node]
     del proto.graph.initializer[:]

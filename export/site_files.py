@@ -17,7 +17,7 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "problems.css", "questions.css", "widgets.css")
+STYLES = ("course.css", "error-map.css", "problems.css", "questions.css", "widgets.css")
 
 
 def code_sources() -> dict[str, Path]:

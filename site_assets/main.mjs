@@ -8,6 +8,7 @@ const ELEMENTS = [
   "course-gate",
   "course-progress",
   "course-question",
+  "error-map",
   "leak-counter",
   "mask-check",
   "position-walk",

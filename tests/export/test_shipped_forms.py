@@ -45,7 +45,7 @@ def test_other_weights_are_found(manifest: dict[str, Any], exported: dict[str, T
         other.load_state_dict(exported[SMALL].state_dict())
         with torch.no_grad():
             other.final_norm.bias[7] += 0.25
-        with pytest.raises(ExportError, match="^logits differs from PyTorch"):
+        with pytest.raises(ExportError, match=r"^logits differs from PyTorch"):
             check_parity(shipped(manifest, SMALL, form), other, form)
 
 
