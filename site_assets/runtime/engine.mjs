@@ -80,7 +80,7 @@ class Engine extends EventTarget {
    * device has the cores. Ends at once, without an error, when `signal` is aborted; what comes
    * in later is dropped.
    * @param {string} model key in the manifest
-   * @param {KnownProblem[][]} batches
+   * @param {(() => KnownProblem[])[]} batches each makes its problems when its turn comes
    * @param {(batch: number, graded: (Answer & {right: boolean})[]) => void} onBatch
    * @param {AbortSignal} signal
    */
@@ -98,7 +98,7 @@ class Engine extends EventTarget {
 
   /**
    * @param {string} model
-   * @param {KnownProblem[][]} batches
+   * @param {(() => KnownProblem[])[]} batches
    * @param {(batch: number, graded: (Answer & {right: boolean})[]) => void} onBatch
    * @param {AbortSignal} signal
    * @param {{end: () => void}[]} helpers further workers are added here as they are hired
@@ -109,7 +109,7 @@ class Engine extends EventTarget {
     /** @type {() => void} */
     let allGraded;
     const complete = new Promise((resolve) => (allGraded = () => resolve(undefined)));
-    const request = (/** @type {number} */ batch) => ({ kind: "grade", model, problems: batches[batch] });
+    const request = (/** @type {number} */ batch) => ({ kind: "grade", model, problems: batches[batch]() });
     await this.open(model, "fast");
     if (signal.aborted) return;
     const work = async (/** @type {(batch: number) => Promise<any>} */ ask) => {

@@ -106,23 +106,28 @@ export function lookupTable(operation) {
 }
 
 /**
- * All problems of a map in batches for `engine.grade`, rows of one shape together so that they
- * run as one; and the cell of each.
+ * The cells of a map in batches for `engine.grade`: rows of one shape together, so that they run as one.
  * @param {Operation} operation
+ * @returns {number[][]}
  */
 export function mapBatches(operation) {
-  const rows = Array.from({ length: CELLS }, (_, cell) => {
+  const cells = Array.from({ length: CELLS }, (_, cell) => cell);
+  const shapes = Map.groupBy(cells, (cell) => {
     const problem = problemAt(operation, cell);
-    const [asked, known] = [encode(prompt(problem)), encode(answer(problem)).slice(1)];
-    return { cell, prompt: asked, answer: [...known, EOS_ID] };
+    return prompt(problem).length * SIDE + answer(problem).length;
   });
-  const shapes = Map.groupBy(rows, (row) => `${row.prompt.length} ${row.answer.length}`);
   const batches = [...shapes.values()].flatMap((members) =>
     Array.from({ length: Math.ceil(members.length / ROWS_A_BATCH) }, (_, index) =>
       members.slice(index * ROWS_A_BATCH, (index + 1) * ROWS_A_BATCH),
     ),
   );
   return batches.sort((one, other) => other.length - one.length); // the short ones even out the workers' ends
+}
+
+/** A cell as `engine.grade` reads it. @param {Operation} operation @param {number} cell */
+function knownProblem(operation, cell) {
+  const problem = problemAt(operation, cell);
+  return { prompt: encode(prompt(problem)), answer: [...encode(answer(problem)).slice(1), EOS_ID] };
 }
 
 /**
@@ -136,11 +141,13 @@ export function mapBatches(operation) {
 export async function computeMap(engine, model, operation, onCells, signal) {
   const map = new ErrorMap(operation);
   const batches = mapBatches(operation);
-  const record = (/** @type {number} */ batch, /** @type {any[]} */ graded) => {
-    graded.forEach((answered, index) => map.set(batches[batch][index].cell, answered));
-    onCells(map, batches[batch].map(({ cell }) => cell));
-  };
-  const problems = batches.map((rows) => rows.map((row) => ({ prompt: row.prompt, answer: row.answer })));
-  await engine.grade(model, problems, record, signal);
-  return map;
+  await engine.grade(
+    model,
+    batches.map((cells) => () => cells.map((cell) => knownProblem(operation, cell))),
+    (batch, graded) => {
+      graded.forEach((answered, index) => map.set(batches[batch][index], answered));
+      onCells(map, batches[batch]);
+    },
+    signal,
+  );
 }

@@ -20,6 +20,7 @@ import { MapGrid } from "./map-grid.mjs";
 
 /** @typedef {import("../runtime/problems.mjs").Operation} Operation */
 
+const NUMBERS_EVERY_MS = 200; // while a map is computed; the picture follows at once
 const TABLE = "table"; // chosen in place of weights
 const SMALLER = Object.keys(manifest.models).filter((key) => !STEPS.includes(key));
 /** @type {Record<Operation, string>} */
@@ -46,6 +47,7 @@ export default class ErrorMapElement extends LiveElement {
   /** @type {AbortController | undefined} of the run that goes on */
   #run;
   #map = new ErrorMap("+");
+  #numbersAt = 0; // when the numbers were last brought up to date
   #operation = h(
     "select",
     { id: uniqueId("operation"), onchange: () => this.#changed() },
@@ -105,8 +107,7 @@ export default class ErrorMapElement extends LiveElement {
       this.#progress,
       this.#counts,
       this.#grid.element,
-      this.#finder(),
-      this.#detail,
+      h("div", { class: "map-focus" }, this.#grid.lens, h("div", { class: "map-cell" }, this.#finder(), this.#detail)),
       this.#list.element,
     );
   }
@@ -211,7 +212,6 @@ export default class ErrorMapElement extends LiveElement {
   #submit(event) {
     event.preventDefault();
     if (this.#run) return;
-    this.#showMap(new ErrorMap(operationOf(this.#operation.value)));
     this.#keep();
     const model = this.#model;
     if (model) this.#compute(model);
@@ -234,6 +234,7 @@ export default class ErrorMapElement extends LiveElement {
       } finally {
         if (this.#run === run) {
           this.#running(false);
+          this.#counts.replaceChildren(countsTable(this.#map));
           this.#list.show(this.#map); // what came in before a stop or a failure stays
         }
       }
@@ -254,11 +255,14 @@ export default class ErrorMapElement extends LiveElement {
       this.#grid.show(map);
       this.show("loading", "Computing the map…");
     } else this.#grid.drawCells(cells);
+    if (cells.includes(this.#grid.cell)) this.#detail.load(map, this.#grid.cell, this.#model);
+    const now = performance.now();
+    if (now - this.#numbersAt < NUMBERS_EVERY_MS) return;
+    this.#numbersAt = now;
     const { computed } = map.counts().all;
     this.#bar.value = computed;
     this.#progress.textContent = `${grouped(computed)} of ${grouped(CELLS)} problems`;
     this.#counts.replaceChildren(countsTable(map));
-    if (cells.includes(this.#grid.cell)) this.#detail.load(map, this.#grid.cell, this.#model);
   }
 
   #stopped() {

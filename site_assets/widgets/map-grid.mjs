@@ -42,14 +42,15 @@ export class MapGrid {
     this.#mark,
     this.#row,
   );
-  #lens = h("canvas", {
+  /** The surroundings of the current cell, enlarged. */
+  lens = h("canvas", {
     class: "map-lens",
     "aria-hidden": "true",
     onclick: (/** @type {MouseEvent} */ event) => this.#onLensClick(event),
   });
   #legend = h("ul", { class: "map-legend" });
   #frame = h("div", { class: "map-frame" }, this.#grid);
-  element = h("div", { class: "map-picture" }, this.#legend, this.#frame, this.#lens);
+  element = h("div", { class: "map-picture" }, this.#legend, this.#frame);
   #resized = new ResizeObserver(() => this.#fit());
   #recoloured = new MutationObserver(() => this.redraw());
   #forced = matchMedia("(forced-colors: active)");
@@ -129,8 +130,8 @@ export class MapGrid {
     if (this.#canvas.width !== side) [this.#canvas.width, this.#canvas.height] = [side, side];
     this.#grid.style.inlineSize = this.#grid.style.blockSize = `${side / scale}px`;
     const lens = Math.min(LENS_CELLS * LENS_CELL, this.#frame.clientWidth);
-    this.#lens.style.inlineSize = this.#lens.style.blockSize = `${lens}px`;
-    this.#lens.width = this.#lens.height = Math.floor((lens * scale) / LENS_CELLS) * LENS_CELLS;
+    this.lens.style.inlineSize = this.lens.style.blockSize = `${lens}px`;
+    this.lens.width = this.lens.height = Math.floor((lens * scale) / LENS_CELLS) * LENS_CELLS;
     this.redraw();
   }
 
@@ -159,8 +160,8 @@ export class MapGrid {
 
   #drawLens() {
     if (!this.#colours) return;
-    const context = this.#lens.getContext("2d");
-    const size = this.#lens.width / LENS_CELLS;
+    const context = this.lens.getContext("2d");
+    const size = this.lens.width / LENS_CELLS;
     const [top, left] = this.#lensCorner;
     for (let row = 0; row < LENS_CELLS; row += 1) {
       for (let column = 0; column < LENS_CELLS; column += 1) {
@@ -213,7 +214,7 @@ export class MapGrid {
 
   /** @param {MouseEvent} event */
   #onLensClick(event) {
-    const box = this.#lens.getBoundingClientRect();
+    const box = this.lens.getBoundingClientRect();
     const [top, left] = this.#lensCorner;
     const place = (/** @type {number} */ offset, /** @type {number} */ size) =>
       Math.min(Math.max(Math.floor((LENS_CELLS * offset) / size), 0), LENS_CELLS - 1);

@@ -20,8 +20,9 @@ HOME = ""
 CHAPTER_2 = "part-1/make-problems/"
 CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
+CHAPTER_8 = "part-1/test-it-honestly/"
 GATE = "part-1/gate/"
-PAGES = (HOME, CHAPTER_2, CHAPTER_3, CHAPTER_4, GATE, "glossary/", "maintain/", "about/")
+PAGES = (HOME, CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_8, GATE, "glossary/", "maintain/", "about/")
 
 
 def build_site(folder: Path, url: str, *options: str) -> None:
