@@ -28,6 +28,7 @@ from export.manifest import rules
 from export.models import ModelShipment
 from export.shipping import ExportError, ship
 from export.walk import recorded_walk
+from tiny_gpt import maps
 from tiny_gpt.checkpoint import (
     SMALL,
     load_model,
@@ -85,6 +86,7 @@ def inputs_digest() -> str:
         *sorted((ROOT / package).glob("*.py")),
         *sorted((ROOT / "model_src/checkpoints").glob("step-*")),
         *sorted((ROOT / "model_src/checkpoints").glob(f"{SMALL}.*")),
+        ROOT / "model_src/checkpoints/maps.json",
         *(ort_file(role) for role in ORT_FILES),
     ]
     for path in files:
@@ -105,6 +107,7 @@ def _make(folder: Path) -> None:
     models = {name: load_model(path) for name, path in checkpoints.items()}
     records = {name: _record(path) for name, path in checkpoints.items()}
     initial, trained = min(models), max(models)
+    early = list(models)[len(models) // 3]  # knows something and is often wrong
     small, records[SMALL] = load_model(published_small()), _record(published_small())
     for name in (trained, SMALL):
         if "operands_0_to_99" not in records[name]:
@@ -135,13 +138,15 @@ def _make(folder: Path) -> None:
             records=records,
             initial=initial,
             trained=trained,
+            early=early,
+            small=small,
+            counted=maps.recorded(),
             walk=walk,
             runtime_bytes=runtime["wasm"]["bytes"] + modules,
             weights_bytes=shipment.models[trained]["bytes"] + shipment.graphs["full"]["plain"]["bytes"],
         )
     )
     golden = golden_cases({name: models[name] for name in (initial, trained)})
-    early = list(models)[len(models) // 3]  # knows something and is often wrong
     decoded = {name: models[name] for name in (initial, early, trained)} | {SMALL: small}
     golden["greedy"] = answer_cases(decoded)
     _write_module(folder / "manifest.mjs", "manifest", manifest)

@@ -1,10 +1,12 @@
-"""The maps of chapter 8: all sums and differences of operands 0 to 99, for every published model.
+"""What chapter 8 counts for every published model.
 
     python -m tiny_gpt.maps           # print the recorded counts
     python -m tiny_gpt.maps --write   # measure again (some minutes) and record them
 
-Each model answers the 20,000 problems by real greedy decoding. The counts are those of
-`tiny_gpt.evaluate`, which prints them for one model.
+`maps`: the answers to all sums and all differences of operands 0 to 99, by real greedy
+decoding. The counts are those of `tiny_gpt.evaluate`, which prints them for one model.
+`long`: of longer problems, as many drawn from training as from the held-out ones, how many
+are predicted exactly. A model that has stored its training lines differs between the two.
 """
 
 import json
@@ -12,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from tiny_gpt.checkpoint import (
@@ -25,11 +28,14 @@ from tiny_gpt.checkpoint import (
     write_atomically,
 )
 from tiny_gpt.command import CommandParser, run_command
-from tiny_gpt.data import all_problems
-from tiny_gpt.evaluate import CONFIDENT, SMALL_OPERAND, graded, maps
+from tiny_gpt.data import HELD_OUT, TRAIN, Problems, all_problems, problems_in
+from tiny_gpt.evaluate import CONFIDENT, SMALL_OPERAND, graded, maps, predicted_exactly
 from tiny_gpt.model import TinyArithmeticGPT
+from tiny_gpt.random32 import draws
 
 RECORD = CHECKPOINTS / "maps.json"
+LONG_PROBLEMS = 5000  # of each side, with an operand of three digits
+DRAW_SEED = 0
 
 
 def map_counts(model: TinyArithmeticGPT) -> list[dict[str, Any]]:
@@ -38,16 +44,36 @@ def map_counts(model: TinyArithmeticGPT) -> list[dict[str, Any]]:
     return maps(problems, *graded(model, problems))
 
 
+def long_problems(split: str) -> Problems:
+    """A fixed draw of problems of a side, the longer operand with three digits."""
+    problems = problems_in(split)
+    problems = problems[problems.longer_operand_digits == 3]
+    order = np.argsort(draws(DRAW_SEED, 0, len(problems)), kind="stable")
+    return problems[np.sort(order[:LONG_PROBLEMS])]
+
+
+def long_counts(model: TinyArithmeticGPT) -> dict[str, int]:
+    """How many of the drawn long problems of each side are predicted exactly."""
+    return {split: int(predicted_exactly(model, long_problems(split)).sum()) for split in (TRAIN, HELD_OUT)}
+
+
 def measure(progress: bool = False) -> dict[str, Any]:
     """The record: the counts of every published step and of the smaller model, by name."""
     models = {}
     for path in tqdm([*published(), published_small()], unit="model", disable=not progress):
-        models[path.stem] = {"sha256": read_record(path)["sha256"], "maps": map_counts(load_model(path))}
+        model = load_model(path)
+        models[path.stem] = {
+            "sha256": read_record(path)["sha256"],
+            "maps": map_counts(model),
+            "long": long_counts(model),
+        }
     return {
         "command": "python -m tiny_gpt.maps --write",
         "method": "greedy decoding",
         "largest_operand": SMALL_OPERAND,
         "confident": CONFIDENT,
+        "long_problems": LONG_PROBLEMS,
+        "draw_seed": DRAW_SEED,
         "models": models,
     }
 
@@ -71,15 +97,23 @@ def printed(record: dict[str, Any]) -> str:
     for name, entry in record["models"].items():
         for row in entry["maps"]:
             lines.append(
-                f"{name:<12} {row['operation']:<3} {row['problems']:>7,} {row['right']:>8,} {row['wrong']:>8,} "
-                f"{row['confident_wrong']:>15,} {row['in_training']:>12,} {row['wrong_in_training']:>19,}"
+                f"{name:<12} {row['operation']:<3} {row['problems']:>7,} {row['right']:>8,} "
+                f"{row['wrong']:>8,} {row['confident_wrong']:>15,} {row['in_training']:>12,} "
+                f"{row['wrong_in_training']:>19,}"
             )
+    lines += [
+        "",
+        f"longer operand of 3 digits, {record['long_problems']:,} problems drawn from each side",
+        "model        right, training  right, held out",
+    ]
+    for name, entry in record["models"].items():
+        lines.append(f"{name:<12} {entry['long'][TRAIN]:>15,} {entry['long'][HELD_OUT]:>16,}")
     return "\n".join(lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the record, or measure and write it first."""
-    parser = CommandParser("tiny_gpt.maps", "The counts of chapter 8's maps for every published model.")
+    parser = CommandParser("tiny_gpt.maps", "What chapter 8 counts for every published model.")
     parser.add_argument("--write", action="store_true", help="measure again and write the record")
     parser.add_argument("--out", type=Path, default=RECORD, help="where --write puts the record")
     options = parser.parse_args(argv)

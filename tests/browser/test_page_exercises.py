@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, PAGES, OpenPage, Site
+from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_8, PAGES, OpenPage, Site
 from question_parts import ExercisePart
 from site_server import missing
 from tiny_gpt.generate import next_token_logits
@@ -28,7 +28,13 @@ HELD_OUT_AND_RIGHT = Case(
 )
 TEXT_OF_IDS = Case(CHAPTER_3, "chapter-3/text-of-ids", {"Text": "40-7="}, {"Text": "40-7"})
 END_WITHOUT_TRUTH = Case(CHAPTER_3, "chapter-3/end-without-truth", {"Line": "12+34=47"}, {"Line": "12+34=46"})
-CASES = [HELD_OUT_AND_RIGHT, TEXT_OF_IDS, END_WITHOUT_TRUTH, NOT_THE_LAST_ONE]
+WRONG_AND_SURE = Case(
+    CHAPTER_8,
+    "chapter-8/wrong-and-sure",
+    {"Sum": "68+91", "Weights": "step-001000"},
+    {"Sum": "12+34", "Weights": "step-001000"},
+)
+CASES = [HELD_OUT_AND_RIGHT, TEXT_OF_IDS, END_WITHOUT_TRUTH, NOT_THE_LAST_ONE, WRONG_AND_SURE]
 
 
 def test_every_exercise_has_a_case(open_page: OpenPage, site: Site) -> None:

@@ -89,6 +89,7 @@ def test_the_digest_covers_code_weights_records_and_the_runtime(
         "model_src/tiny_gpt/model.py",
         "model_src/checkpoints/step-000000.json",
         "model_src/checkpoints/step-000000.safetensors",
+        "model_src/checkpoints/maps.json",
         "model_src/checkpoints/small.json",
         "model_src/checkpoints/small.safetensors",
         *(f"ort/dist/{name}" for name in export_build.ORT_FILES.values()),
