@@ -119,11 +119,27 @@ class Answers:
         )
 
 
+def model_workers(page: Page) -> int:
+    """How many workers run the model; the search has one of its own."""
+    return sum(worker.url.endswith("/runtime/worker.mjs") for worker in page.workers)
+
+
+def expect_one_worker(page: Page) -> None:
+    """Helpers have ended; the browser says so a moment later."""
+    for _ in range(100):
+        if model_workers(page) == 1:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{model_workers(page)} workers run on")
+
+
 def pixels(canvas: Locator) -> list[int]:
     """A checksum of the picture's bytes, so that two pictures can be compared."""
     sums: list[int] = canvas.evaluate(
         """canvas => {
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+          copy.drawImage(canvas, 0, 0);
+          const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
           let [sum, weighted] = [0, 0];
           data.forEach((value, place) => { sum += value; weighted = (weighted + value * (place % 9973)) % 1e9; });
           return [canvas.width, canvas.height, sum, weighted];
