@@ -14,7 +14,7 @@ WANTED := Python 3.11 or newer is needed: install it, or name one you have: make
 # Material for MkDocs announces at every start that MkDocs 2 will differ; pyproject.toml pins MkDocs 1.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help serve build test lint train clean
+.PHONY: help serve build test lint bench train clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -32,6 +32,9 @@ test: $(TEST) $(NPM) lint ## check style and types, then run all tests (ARGS="-k
 
 lint: $(TEST) ## check style and types only
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
+
+bench: $(TEST) $(NPM) ## time the live map of chapter 8 against Python (ARGS=--help lists settings)
+	PYTHONPATH=tests $(PY) tests/browser/bench_map.py $(ARGS)
 
 train: $(SITE) ## train a model in RUN (runs/mine); ARGS=--resume goes on after a stop
 	$(PY) -m tiny_gpt.train --run "$(RUN)" $(ARGS)

@@ -29,6 +29,7 @@ from export.facts import Sources, all_facts
 from export.facts.deployment import deployment_facts
 from export.facts.downloads import download_facts
 from export.golden import golden_cases
+from export.golden_answers import answer_cases
 from export.manifest import rules
 from export.models import ModelShipment
 from export.parity import ship_parity
@@ -36,7 +37,16 @@ from export.program_output import program_facts
 from export.shipping import ExportError, ship
 from export.walk import recorded_walk
 from export.wheel import PROJECT_FILES, build_wheel
-from tiny_gpt.checkpoint import load_model, published, read_record, sha256, to_json
+from tiny_gpt import maps
+from tiny_gpt.checkpoint import (
+    SMALL,
+    load_model,
+    published,
+    published_small,
+    read_record,
+    sha256,
+    to_json,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE_ASSETS = ROOT / "site_assets"
@@ -87,6 +97,8 @@ def inputs_digest() -> str:
         *sorted((ROOT / "export").rglob("*.py")),
         *sorted((ROOT / package).glob("*.py")),
         *sorted((ROOT / "model_src/checkpoints").glob("step-*")),
+        *sorted((ROOT / "model_src/checkpoints").glob(f"{SMALL}.*")),
+        ROOT / "model_src/checkpoints/maps.json",
         *(ort_file(role) for role in ORT_FILES),
     ]
     for path in files:
@@ -107,13 +119,17 @@ def _make(folder: Path) -> None:
     models = {name: load_model(path) for name, path in checkpoints.items()}
     records = {name: _record(path) for name, path in checkpoints.items()}
     initial, trained = min(models), max(models)
-    if "operands_0_to_99" not in records[trained]:
-        raise ExportError(f"{trained}.json lacks operands_0_to_99; make it by python -m tiny_gpt.publish")
+    early = list(models)[len(models) // 3]  # knows something and is often wrong
+    small, records[SMALL] = load_model(published_small()), _record(published_small())
+    for name in (trained, SMALL):
+        if "operands_0_to_99" not in records[name]:
+            raise ExportError(f"{name}.json lacks operands_0_to_99; make it by python -m tiny_gpt.publish")
     (folder / "runtime").mkdir(parents=True)
     shipment = ModelShipment(folder)
-    for name, model in models.items():
+    for name, model in {**models, SMALL: small}.items():
         record = records[name]
-        shipment.add(name, "full", model, step=record["step"], problems_seen=record["problems_seen"])
+        size = SMALL if name == SMALL else "full"
+        shipment.add(name, size, model, step=record["step"], problems_seen=record["problems_seen"])
     runtime = {
         "version": json.loads((ORT_PACKAGE / "package.json").read_text(encoding="utf-8"))["version"],
         "wasm": ship(ort_file("wasm").read_bytes(), folder, "runtime", "ort"),
@@ -135,6 +151,9 @@ def _make(folder: Path) -> None:
             records=records,
             initial=initial,
             trained=trained,
+            early=early,
+            small=small,
+            counted=maps.recorded(),
             walk=walk,
             runtime_bytes=runtime["wasm"]["bytes"] + modules,
             weights_bytes=shipment.models[trained]["bytes"] + shipment.graphs["full"]["plain"]["bytes"],
@@ -146,6 +165,8 @@ def _make(folder: Path) -> None:
     facts |= deployment_facts(manifest, folder, models[trained])
     facts |= program_facts(ROOT / PROGRAMS, folder / "onnx" / f"{trained}.onnx")
     golden = golden_cases({name: models[name] for name in (initial, trained)})
+    decoded = {name: models[name] for name in (initial, early, trained)} | {SMALL: small}
+    golden["greedy"] = answer_cases(decoded)
     _write_module(folder / "manifest.mjs", "manifest", manifest)
     _write_module(folder / "walk.mjs", "walk", walk)
     _write_module(folder / "ablation.mjs", "ablation", shipped_list())

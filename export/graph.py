@@ -43,7 +43,7 @@ def trace(config: ModelConfig, form: type[Form] = NamedOutputs) -> onnx.ModelPro
             parameter.normal_(generator=generator)
     proto = _torch_export(form(model), config)
     _name_weights(proto, model)
-    _store_once(proto)
+    _store_once(proto, model)
     _strip(proto)
     if form.dtype == torch.float64:
         _write_out_gelu(proto)
@@ -140,19 +140,16 @@ def _name_weights(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> None:
         key = (values.shape, values.tobytes())
         if key in known:
             renamed[tensor.name] = tensor.name = known[key]
-    stored = {name.removesuffix(TRANSPOSED) for name in renamed.values()}
-    missing = {name for name, _ in model.named_parameters()} - stored
-    if missing or len(set(renamed.values())) != len(renamed):
-        raise RuntimeError(f"the traced graph does not store each parameter once: {sorted(missing)}")
     for node in proto.graph.node:
         for place, name in enumerate(node.input):
             node.input[place] = renamed.get(name, name)
 
 
-def _store_once(proto: onnx.ModelProto) -> None:
+def _store_once(proto: onnx.ModelProto, model: TinyArithmeticGPT) -> None:
     """Turn a matrix when the file is opened, where the exporter stored it both ways.
 
     It does so with a small one, such as the embedding of a narrow model that the output shares.
+    Raises `RuntimeError` when a parameter is then missing or stored more than once.
     """
     names = {tensor.name for tensor in proto.graph.initializer}
     twice = {name for name in names if name.removesuffix(TRANSPOSED) in names - {name}}
@@ -165,6 +162,10 @@ def _store_once(proto: onnx.ModelProto) -> None:
     del proto.graph.initializer[:], proto.graph.node[:]
     proto.graph.initializer.extend(kept)
     proto.graph.node.extend(nodes)
+    parameters = {name for name, _ in model.named_parameters()}
+    stored = [name for tensor in kept if (name := tensor.name.removesuffix(TRANSPOSED)) in parameters]
+    if sorted(stored) != sorted(parameters):
+        raise RuntimeError(f"the traced graph does not store each parameter once, but {sorted(stored)}")
 
 
 def _strip(proto: onnx.ModelProto) -> None:

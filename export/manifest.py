@@ -17,7 +17,7 @@ from tiny_gpt.data import (
     TUNING_PARTS,
     Mix,
 )
-from tiny_gpt.evaluate import CONFIDENT
+from tiny_gpt.evaluate import CONFIDENT, SMALL_OPERAND
 from tiny_gpt.generate import LONGEST_ANSWER
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.prompt import LARGEST_OPERAND, LIMITS, LONGEST_PREFIX, MESSAGES, TYPED_FOR
@@ -47,7 +47,11 @@ def rules(model: TinyArithmeticGPT) -> dict[str, Any]:
         },
         "data": data_rules(),
         "own_model": {"largest_bytes": OWN_MODEL_LARGEST_BYTES, "opset": OPSET},
-        "answers": {"longest": LONGEST_ANSWER, "confident": CONFIDENT},
+        "answers": {
+            "longest": LONGEST_ANSWER,
+            "confident": CONFIDENT,
+            "map_operands": SMALL_OPERAND + 1,
+        },
         "model": {
             "config": config.to_dict(),
             "parameters": model.parameter_breakdown(),

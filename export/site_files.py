@@ -17,7 +17,15 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = ("course.css", "deployment.css", "inside.css", "problems.css", "questions.css", "widgets.css")
+STYLES = (
+    "course.css",
+    "deployment.css",
+    "error-map.css",
+    "inside.css",
+    "problems.css",
+    "questions.css",
+    "widgets.css",
+)
 
 
 def code_sources() -> dict[str, Path]:

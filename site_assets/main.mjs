@@ -10,6 +10,7 @@ const ELEMENTS = [
   "course-progress",
   "course-question",
   "device-report",
+  "error-map",
   "leak-counter",
   "logit-lens",
   "mask-check",

@@ -9,10 +9,12 @@ from typing import Any
 
 from export.facts.data import data_facts
 from export.facts.files import size_facts
+from export.facts.honest import honest_facts
 from export.facts.inside import inside_facts
 from export.facts.model import example_facts, model_facts, walk_facts
 from export.facts.rows import row_facts
 from export.facts.training import training_facts
+from tiny_gpt.checkpoint import SMALL
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.recipe import Recipe
 
@@ -28,9 +30,12 @@ class Sources:
     """What facts are computed from."""
 
     models: dict[str, TinyArithmeticGPT]  # by name, every published checkpoint
-    records: dict[str, dict[str, Any]]  # the JSON beside each of them
+    records: dict[str, dict[str, Any]]  # the JSON beside each of them and beside the smaller model
     initial: str  # name of the epoch-0 weights
     trained: str  # name of the trained weights
+    early: str  # name of a checkpoint that knows something and is often wrong
+    small: TinyArithmeticGPT  # the smaller model
+    counted: dict[str, Any]  # the record of `tiny_gpt.maps`
     walk: dict[str, Any]  # the recorded walk of the untrained network
     runtime_bytes: int  # that the first use of a live part downloads
     weights_bytes: int  # of one model, its graph included
@@ -49,6 +54,17 @@ def all_facts(sources: Sources) -> dict[str, str]:
         **inside_facts(models[trained]),
         **example_facts("initial", models[initial]),
         **example_facts("trained", models[trained]),
+        **honest_facts(
+            models[trained],
+            records[trained],
+            records[SMALL],
+            sources.counted,
+            sources.early,
+            {
+                "trained": models[trained].parameter_breakdown()["total"],
+                "smaller": sources.small.parameter_breakdown()["total"],
+            },
+        ),
         **size_facts(sources.runtime_bytes, sources.weights_bytes),
     }
 

@@ -18,7 +18,7 @@ from export.ablation import in_words, measure, switch_values
 from export.forms import NamedOutputs, Switched, switches
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, published
 from tiny_gpt.data import Problems, split_of
-from tiny_gpt.generate import generate, next_token_logits
+from tiny_gpt.generate import generate, greedy_answers, next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
 
@@ -57,11 +57,24 @@ def answer(model: str, prompt: str) -> str:
     return generate(opened(model), prompt)[0]
 
 
+def answer_probability(model: str, prompt: str) -> float:
+    """Probability of what greedy decoding writes: the product over its tokens, EOS included."""
+    a, sign, b = _operands(prompt)
+    problem = Problems(np.array([a]), np.array([b]), np.array([sign == "-"]))
+    return float(greedy_answers(opened(model), problem)[1][0])
+
+
 def is_right(model: str, prompt: str) -> bool:
     """Whether greedy decoding writes the answer of `a+b=` or `a-b=` and then EOS."""
     written, reason = generate(opened(model), prompt)
+    a, sign, b = _operands(prompt)
+    return reason == "EOS" and written == str(a + b if sign == "+" else a - b)
+
+
+def _operands(prompt: str) -> tuple[int, str, int]:
+    """First operand, sign and second operand of `a+b=` or `a-b=`."""
     a, sign, b = prompt.removesuffix("=").partition("+" if "+" in prompt else "-")
-    return reason == "EOS" and written == str(int(a) + int(b) if sign == "+" else int(a) - int(b))
+    return int(a), sign, int(b)
 
 
 def logit(model: str, prefix: str, token: str) -> float:
@@ -144,6 +157,11 @@ COMPUTATIONS: dict[str, Computation] = {
         top_token, "token", "The highest-scoring token after {prefix} ({model}): {value}"
     ),
     "answer": Computation(answer, "token", "What the model writes after {prompt} ({model}): {value}"),
+    "answer_probability": Computation(
+        answer_probability,
+        "percent",
+        "The probability of what the model writes after {prompt} ({model}): {value}",
+    ),
     "is_right": Computation(is_right, "verdict", "The model's answer to {prompt} ({model}) is {value}"),
     "logit": Computation(logit, "decimal", "The logit of {token} after {prefix} ({model}): {value}"),
     "probability": Computation(

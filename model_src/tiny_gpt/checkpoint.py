@@ -25,6 +25,7 @@ from tiny_gpt.model import TinyArithmeticGPT
 PACKAGE = Path(__file__).resolve().parent
 INSTALLED = PACKAGE / "checkpoints"  # an installed package carries them inside
 CHECKPOINTS = INSTALLED if INSTALLED.is_dir() else PACKAGE.parent / "checkpoints"
+SMALL = "small"  # name of the smaller model that chapter 8 compares with
 TIED_NAME = "lm_head.weight"
 LFS_POINTER = b"version https://git-lfs"
 
@@ -135,6 +136,11 @@ def published() -> list[Path]:
     if not paths:
         raise CheckpointError(f"{CHECKPOINTS} holds no step-*.safetensors; restore it from git")
     return paths
+
+
+def published_small() -> Path:
+    """The committed smaller model, which is no step of the time line."""
+    return CHECKPOINTS / f"{SMALL}.safetensors"
 
 
 def _read(path: Path) -> bytes:

@@ -119,6 +119,7 @@ def greedy_answers(
         members = np.flatnonzero(prompt_lengths == length)
         for start in range(0, len(members), batch_size):
             alive = members[start : start + batch_size]
+            # --8<-- [start:greedy]
             ids = torch.from_numpy(rows[alive, :length]).to(device)
             for place in range(LONGEST_ANSWER):
                 share, token = model(ids)[:, -1].softmax(dim=-1).max(dim=-1)
@@ -129,6 +130,7 @@ def greedy_answers(
                 if not len(alive):
                     break
                 ids = torch.cat([ids, token[:, None]], dim=1)[goes_on]
+            # --8<-- [end:greedy]
     return written, probability
 
 

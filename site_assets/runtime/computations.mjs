@@ -82,6 +82,13 @@ export const COMPUTATIONS = {
     kind: "token",
     compute: async (engine, { model, prompt }) => (await decode(engine, model, prompt)).written,
   },
+  answer_probability: {
+    kind: "percent",
+    compute: async (engine, { model, prompt }) => {
+      const [{ probability: product }] = await engine.answer(engine.modelKey(model), [encode(prompt)]);
+      return product;
+    },
+  },
   is_right: {
     kind: "verdict",
     compute: async (engine, { model, prompt }) => {

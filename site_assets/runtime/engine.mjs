@@ -77,23 +77,50 @@ class Engine extends EventTarget {
 
   /**
    * Grade many problems by greedy decoding, batch after batch, in several workers where the
-   * device has the cores. Ends early, without an error, when `signal` is aborted.
+   * device has the cores. Ends at once, without an error, when `signal` is aborted; what comes
+   * in later is dropped.
    * @param {string} model key in the manifest
-   * @param {KnownProblem[][]} batches
+   * @param {(() => KnownProblem[])[]} batches each makes its problems when its turn comes
    * @param {(batch: number, graded: (Answer & {right: boolean})[]) => void} onBatch
    * @param {AbortSignal} signal
    */
   async grade(model, batches, onBatch, signal) {
+    if (signal.aborted) return;
+    const stopped = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    /** @type {{end: () => void}[]} */
+    const helpers = [];
+    try {
+      await Promise.race([stopped, this.#gradeAll(model, batches, onBatch, signal, helpers)]);
+    } finally {
+      for (const { end } of helpers) end();
+    }
+  }
+
+  /**
+   * @param {string} model
+   * @param {(() => KnownProblem[])[]} batches
+   * @param {(batch: number, graded: (Answer & {right: boolean})[]) => void} onBatch
+   * @param {AbortSignal} signal
+   * @param {{end: () => void}[]} helpers further workers are added here as they are hired
+   */
+  async #gradeAll(model, batches, onBatch, signal, helpers) {
     const waiting = batches.map((_, index) => index);
-    const request = (/** @type {number} */ batch) => ({ kind: "grade", model, problems: batches[batch] });
+    let left = batches.length;
+    /** @type {() => void} */
+    let allGraded;
+    const complete = new Promise((resolve) => (allGraded = () => resolve(undefined)));
+    const request = (/** @type {number} */ batch) => ({ kind: "grade", model, problems: batches[batch]() });
     await this.open(model, "fast");
-    await this.open(model, "plain");
+    if (signal.aborted) return;
     const work = async (/** @type {(batch: number) => Promise<any>} */ ask) => {
       while (waiting.length > 0 && !signal.aborted) {
         const batch = waiting.shift();
         try {
           const graded = await ask(batch);
-          if (!signal.aborted) onBatch(batch, graded);
+          if (signal.aborted) return;
+          onBatch(batch, graded);
+          left -= 1;
+          if (left === 0) allGraded();
         } catch (error) {
           waiting.unshift(batch);
           throw error;
@@ -102,15 +129,17 @@ class Engine extends EventTarget {
     };
     const ask = (/** @type {number} */ batch) => this.#ask(["fast", "plain"], request(batch));
     const cores = Math.min(navigator.hardwareConcurrency ?? 1, MOST_WORKERS, batches.length);
-    const helpers = Array.from({ length: cores - 1 }, () => this.#hire());
-    const helped = helpers.map(async (hired) => {
+    const helped = Array.from({ length: cores - 1 }, async () => {
+      const hired = this.#hire();
+      helpers.push(hired);
       const link = await hired.ready;
       await work((batch) => link.ask(request(batch)));
     });
-    const [first] = await Promise.allSettled([work(ask), ...helped]);
-    for (const { end } of helpers) end();
-    if (first.status === "rejected") throw first.reason;
-    await work(ask); // what a helper that failed left behind
+    const everyone = Promise.allSettled([work(ask), ...helped]).then(([first]) => {
+      if (first.status === "rejected") throw first.reason;
+      return work(ask); // what a helper that failed left behind
+    });
+    await Promise.race([complete, everyone]); // a helper that has not even started is not waited for
   }
 
   /**

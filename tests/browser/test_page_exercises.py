@@ -6,7 +6,17 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from built_site import CHAPTER_2, CHAPTER_3, CHAPTER_4, CHAPTER_9, CHAPTER_10, PAGES, OpenPage, Site
+from built_site import (
+    CHAPTER_2,
+    CHAPTER_3,
+    CHAPTER_4,
+    CHAPTER_8,
+    CHAPTER_9,
+    CHAPTER_10,
+    PAGES,
+    OpenPage,
+    Site,
+)
 from question_parts import ExercisePart
 from site_server import missing
 from tiny_gpt.generate import next_token_logits
@@ -41,11 +51,18 @@ SPARE_TWO_HEADS = Case(
     {"First_head": "block_1_head_2", "Second_head": "block_2_head_3"},
     {"First_head": "block_1_head_1", "Second_head": "block_2_head_3"},
 )
+WRONG_AND_SURE = Case(
+    CHAPTER_8,
+    "chapter-8/wrong-and-sure",
+    {"Sum": "68+91", "Weights": "step-001000"},
+    {"Sum": "12+34", "Weights": "step-001000"},
+)
 CASES = [
     HELD_OUT_AND_RIGHT,
     TEXT_OF_IDS,
     END_WITHOUT_TRUTH,
     NOT_THE_LAST_ONE,
+    WRONG_AND_SURE,
     TWO_MODELS_AGREE,
     SPARE_A_HEAD,
     SPARE_TWO_HEADS,

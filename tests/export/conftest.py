@@ -8,7 +8,7 @@ import pytest
 from export.build import build
 from export.graph import trace
 from export.site_files import read_manifest
-from tiny_gpt.checkpoint import load_model, published, read_record
+from tiny_gpt.checkpoint import SMALL, load_model, published, published_small, read_record
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.model import TinyArithmeticGPT
 
@@ -29,6 +29,12 @@ def models() -> dict[str, TinyArithmeticGPT]:
 def records() -> dict[str, dict[str, Any]]:
     """The JSON beside each published checkpoint."""
     return {path.stem: read_record(path) for path in published()}
+
+
+@pytest.fixture(scope="session")
+def exported(models: dict[str, TinyArithmeticGPT]) -> dict[str, TinyArithmeticGPT]:
+    """Every exported model by name: the published checkpoints and the smaller model."""
+    return {**models, SMALL: load_model(published_small())}
 
 
 @pytest.fixture(scope="session")

@@ -18,15 +18,15 @@ from export.forms import NamedOutputs
 from export.shipping import ExportError
 from export.site_files import shipped_entries
 from tiny_gpt import checkpoint
-from tiny_gpt.checkpoint import LFS_POINTER, published
+from tiny_gpt.checkpoint import LFS_POINTER, published, published_small
 
 
 @pytest.fixture
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the first and the last published checkpoint, which the export then reads."""
+    """A copy of the first and the last published checkpoint and of the small one, which the export reads."""
     folder = tmp_path / "checkpoints"
     folder.mkdir()
-    for path in (published()[0], published()[-1]):
+    for path in (published()[0], published()[-1], published_small()):
         for suffix in (".safetensors", ".json"):
             shutil.copy(path.with_suffix(suffix), folder)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", folder)
@@ -91,6 +91,9 @@ def test_the_digest_covers_all_that_the_export_reads(tmp_path: Path, monkeypatch
         "model_src/tiny_gpt/model.py",
         "model_src/checkpoints/step-000000.json",
         "model_src/checkpoints/step-000000.safetensors",
+        "model_src/checkpoints/maps.json",
+        "model_src/checkpoints/small.json",
+        "model_src/checkpoints/small.safetensors",
         *(f"ort/dist/{name}" for name in export_build.ORT_FILES.values()),
     ]
     for name in names:
@@ -134,12 +137,12 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("which", [0, -1])
+@pytest.mark.parametrize("which", [0, -1, None], ids=["first", "last", "small"])
 def test_a_damaged_checkpoint_stops_the_export(
-    damage: str, which: int, checkpoints: Path, generated: Path, command: Callable[..., Any]
+    damage: str, which: int | None, checkpoints: Path, generated: Path, command: Callable[..., Any]
 ) -> None:
     suffix, spoil, sentence = DAMAGES[damage]
-    path = published()[which].with_suffix(suffix)
+    path = (published_small() if which is None else published()[which]).with_suffix(suffix)
     spoil(path)
     outcome = command(main)
     assert outcome.code == 1

@@ -16,7 +16,7 @@ from export.golden import golden_prefixes
 from export.site_files import shipped_entries
 from export.walk import DECIMALS, recorded_walk
 from tiny_gpt import data, prompt, tokenizer
-from tiny_gpt.checkpoint import published, sha256
+from tiny_gpt.checkpoint import SMALL, published, published_small, read_record, sha256
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.generate import next_token_logits
 from tiny_gpt.model import TinyArithmeticGPT
@@ -45,7 +45,8 @@ def test_the_module_and_the_json_are_one_manifest(manifest: dict[str, Any]) -> N
 
 
 def test_each_published_checkpoint_is_listed_and_no_other_file_lies_there(manifest: dict[str, Any]) -> None:
-    assert list(manifest["models"]) == NAMES
+    assert list(manifest["models"]) == [*NAMES, SMALL]
+    assert [entry["size"] for entry in manifest["models"].values()] == [*["full"] * len(NAMES), SMALL]
     assert manifest["initial"] == NAMES[0]
     assert manifest["trained"] == NAMES[-1]
     for kind, entries in (
@@ -69,7 +70,7 @@ def test_files_have_the_sizes_hashes_and_content_that_the_manifest_says(manifest
 
 
 def test_graph_and_weights_are_the_published_file(manifest: dict[str, Any]) -> None:
-    for name in NAMES:
+    for name in [*NAMES, SMALL]:
         entry = manifest["models"][name]
         pieces = content(manifest["graphs"][entry["size"]]["plain"]) + content(entry)
         assert (GENERATED / "onnx" / f"{name}.onnx").read_bytes() == pieces
@@ -81,9 +82,10 @@ def content(entry: dict[str, Any]) -> bytes:
 
 
 def test_steps_come_from_the_records(manifest: dict[str, Any], records: dict[str, dict[str, Any]]) -> None:
+    with_small = {**records, SMALL: read_record(published_small())}
     for name, entry in manifest["models"].items():
-        assert entry["step"] == records[name]["step"]
-        assert entry["problems_seen"] == records[name]["problems_seen"]
+        assert entry["step"] == with_small[name]["step"]
+        assert entry["problems_seen"] == with_small[name]["problems_seen"]
 
 
 def test_the_runtime_version_is_the_installed_and_the_locked_one(manifest: dict[str, Any]) -> None:

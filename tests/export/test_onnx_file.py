@@ -13,8 +13,8 @@ from onnx import TensorProto, numpy_helper
 
 from export.build import GENERATED, ROOT
 from export.forms import IDS, output_names
-from export.graph import OPSET, TRANSPOSED, fill, split_file
-from tiny_gpt.checkpoint import published
+from export.graph import OPSET, TRANSPOSED, fill, split_file, trace
+from tiny_gpt.checkpoint import SMALL, published
 from tiny_gpt.model import TinyArithmeticGPT
 
 NAMES = [path.stem for path in published()]
@@ -23,17 +23,20 @@ LARGEST_FILE = 900_000
 NEWEST_OPSET, NEWEST_IR = 20, 10
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=[*NAMES, SMALL])
 def file(request: pytest.FixtureRequest, manifest: dict[str, Any]) -> Path:
     return GENERATED / "onnx" / f"{request.param}.onnx"
 
 
 def test_each_checkpoint_is_one_small_file(manifest: dict[str, Any]) -> None:
     folder = GENERATED / "onnx"
-    assert sorted(path.name for path in folder.iterdir()) == [f"{name}.onnx" for name in NAMES]
-    sizes = {path.stat().st_size for path in folder.iterdir()}
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"{name}.onnx" for name in sorted([*NAMES, SMALL])
+    ]
+    sizes = {path.stat().st_size for path in folder.iterdir() if path.stem != SMALL}
     assert max(sizes) < LARGEST_FILE
     assert len(sizes) == 1  # one graph, other numbers
+    assert (folder / f"{SMALL}.onnx").stat().st_size < max(sizes) / 4
 
 
 def test_nothing_is_kept_outside_the_file(file: Path) -> None:
@@ -58,9 +61,9 @@ def test_opset_and_ir_are_ones_the_browser_reads(file: Path) -> None:
 
 
 def test_each_parameter_is_stored_once_as_float16_and_cast(
-    file: Path, models: dict[str, TinyArithmeticGPT]
+    file: Path, exported: dict[str, TinyArithmeticGPT]
 ) -> None:
-    proto, model = onnx.load(file), models[file.stem]
+    proto, model = onnx.load(file), exported[file.stem]
     parameters = dict(model.named_parameters())  # the shared matrix is one parameter
     halves = [t for t in proto.graph.initializer if t.data_type == TensorProto.FLOAT16]
     others = [t for t in proto.graph.initializer if t.data_type != TensorProto.FLOAT16]
@@ -81,13 +84,15 @@ def test_each_parameter_is_stored_once_as_float16_and_cast(
         assert readers.count(tensor.name) == 1
 
 
-def test_input_and_outputs_are_named_and_sizes_are_free(file: Path) -> None:
+def test_input_and_outputs_are_named_and_sizes_are_free(
+    file: Path, exported: dict[str, TinyArithmeticGPT]
+) -> None:
     graph = onnx.load(file).graph
     (ids,) = graph.input
     assert ids.name == IDS
     assert ids.type.tensor_type.elem_type == TensorProto.INT64
     assert [bool(size.dim_param) for size in ids.type.tensor_type.shape.dim] == [True, True]
-    assert [output.name for output in graph.output] == output_names(2)
+    assert [output.name for output in graph.output] == output_names(exported[file.stem].config.n_layers)
     assert {output.type.tensor_type.elem_type for output in graph.output} == {TensorProto.FLOAT}
 
 
@@ -104,9 +109,11 @@ def test_no_paths_stack_traces_or_program_names_inside(file: Path) -> None:
 
 
 def test_a_second_export_gives_the_same_bytes(
-    file: Path, graph: onnx.ModelProto, models: dict[str, TinyArithmeticGPT]
+    file: Path, graph: onnx.ModelProto, exported: dict[str, TinyArithmeticGPT]
 ) -> None:
-    again = split_file(fill(graph, models[file.stem]))
+    model = exported[file.stem]
+    own_graph = trace(model.config) if file.stem == SMALL else graph
+    again = split_file(fill(own_graph, model))
     assert b"".join(again) == file.read_bytes()
 
 

@@ -30,6 +30,7 @@ def node(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_there_are_javascript_tests() -> None:
     assert FILES == [
         "download.test.mjs",
+        "greedy.test.mjs",
         "measure.test.mjs",
         "problems.test.mjs",
         "progress.test.mjs",

@@ -22,6 +22,7 @@ MODULES = {
     "inspect_model": ["--save-initial", "--checkpoint", "(default: None)"],
     "line_loss": ["line", "--checkpoint", "(default: None)"],
     "learned": ["--write", "--out", "(default: False)"],
+    "maps": ["--write", "--out", "(default: False)"],
     "publish": ["--name", "--trials", "--out", "(default: None)"],
     "train": ["--resume", "--device", "--steps", "--ranges", f"default: {Recipe().steps}", "(default: 100)"],
 }
