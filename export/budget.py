@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from export.build import ROOT
-from export.site_files import ENTRY
+from export.site_files import BEFORE_THEME, ENTRY
 from tiny_gpt.command import CommandError, CommandParser, run_command
 
 FIRST_VISIT_LIMIT = 600_000
@@ -70,7 +70,9 @@ def first_visit(page: Page, site: Path) -> set[Path]:
     addresses = list(page.loads)
     base = page.theme.get("base", ".")
     if page.theme.get("search"):
-        addresses += [page.theme["search"], f"{base}/search/search_index.json"]
+        addresses.append(page.theme["search"])
+        if not any(address.endswith(BEFORE_THEME) for address in page.loads):
+            addresses.append(f"{base}/search/search_index.json")
     if "navigation.instant" in page.theme.get("features", []):
         addresses.append(f"{base}/sitemap.xml")
     files = {page.path}

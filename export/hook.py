@@ -21,7 +21,7 @@ from export.page_size import slim
 from export.questions.bank import Question, QuestionError, load_bank
 from export.questions.page import Chapter, MacroError, chapters, expand
 from export.shipping import ExportError
-from export.site_files import ENTRY, STYLES, code_folder, site_files
+from export.site_files import BEFORE_THEME, ENTRY, STYLES, code_folder, site_files
 from tiny_gpt.checkpoint import CheckpointError
 
 COURSE_ELEMENTS = "export.questions.markdown_elements"
@@ -47,6 +47,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     # Not in mkdocs.yml: MkDocs loads that list before it loads this hook, which makes the folder known.
     if COURSE_ELEMENTS not in config.markdown_extensions:
         config.markdown_extensions.insert(0, COURSE_ELEMENTS)
+    config.extra["polyfills"] = [f"{folder}/{BEFORE_THEME}"]  # the theme's word for scripts before its own
     script = f"{folder}/{ENTRY}"
     styles = [f"{folder}/css/{name}" for name in STYLES]
     _added[:] = [script, *styles]
@@ -63,9 +64,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if not path.is_file():
             raise PluginError(f"{path} is missing; run: make build")
         files.append(File.generated(config, address, abs_src_path=str(path)))
-    for address in (*config.extra_css, *map(str, config.extra_javascript)):
+    scripts = map(str, (*config.extra["polyfills"], *config.extra_javascript))
+    for address in (*config.extra_css, *scripts):
         if files.get_file_from_path(address) is None:
-            raise PluginError(f"{address} is named in extra_css or extra_javascript and does not exist")
+            raise PluginError(f"{address} is named for every page and does not exist")
     return files
 
 

@@ -17,15 +17,8 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
-STYLES = (
-    "course.css",
-    "deployment.css",
-    "error-map.css",
-    "inside.css",
-    "problems.css",
-    "questions.css",
-    "widgets.css",
-)
+BEFORE_THEME = "search-on-demand.js"  # a script that must run before the theme's
+STYLES = tuple(sorted(path.name for path in (SITE_ASSETS / "css").glob("*.css")))
 
 
 def code_sources() -> dict[str, Path]:
@@ -42,6 +35,7 @@ def code_sources() -> dict[str, Path]:
 def code_files() -> dict[str, Path]:
     """Address inside `assets/course-HASH/` of all code: the file that is shipped."""
     files = minified(code_sources(), SITE_ASSETS, NPM_PACKAGES, GENERATED / "code")
+    files[BEFORE_THEME] = SITE_ASSETS / BEFORE_THEME
     for name in ("ablation.mjs", "manifest.mjs", "walk.mjs"):
         files[f"generated/{name}"] = GENERATED / name
     for role in ("module", "glue"):

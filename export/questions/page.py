@@ -115,6 +115,7 @@ def gate_html(bank: dict[str, Question], course: list[Chapter], page: str) -> st
         if question.gate:
             attributes = {
                 "class": "gate-question",
+                "data-search-exclude": "",
                 "data-name": question.id,
                 "data-kind": question.kind,
                 "data-chapter": str(question.chapter),

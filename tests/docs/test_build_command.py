@@ -87,7 +87,7 @@ def test_a_wrong_path_to_a_style_or_script_stops_the_build(kind: str, config: Mk
     config[kind].append("css/no-such-file.css")
     with pytest.raises(PluginError) as stop:
         hook.on_files(Files([]), config)
-    sentence = "css/no-such-file.css is named in extra_css or extra_javascript and does not exist"
+    sentence = "css/no-such-file.css is named for every page and does not exist"
     assert str(stop.value) == sentence
 
 
