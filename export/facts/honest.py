@@ -75,7 +75,7 @@ def honest_facts(
 def held_out_in_full(rows: list[dict[str, Any]]) -> str:
     """The cells by operation, digits and carries, with an interval, as a Markdown table."""
     lines = [
-        "| problem | longer operand | carries or borrows | problems | wrong | exact match | 95 % interval |",
+        "| problem | longer operand | carries or borrows | problems | wrong | exact match | 95 % interval (%) |",
         "|---|---|---|--:|--:|--:|--:|",
     ]
     for row in rows:
@@ -85,7 +85,7 @@ def held_out_in_full(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"| {SIGNS[row['operation']]} | {digits} | {carries} | {row['problems']:,} "
             f"| {row['problems'] - row['right']:,} | {exact_percent(row):.2f} % "
-            f"| {100 * low:.2f} to {100 * high:.2f} % |"
+            f"| {100 * low:.2f} to {100 * high:.2f} |"
         )
     return "\n".join(lines)
 
