@@ -75,7 +75,7 @@ def honest_facts(
 def held_out_in_full(rows: list[dict[str, Any]]) -> str:
     """The cells by operation, digits and carries, with an interval, as a Markdown table."""
     lines = [
-        "| problem | longer operand | carries or borrows | problems | wrong | exact match | 95 % interval (%) |",
+        "| problem | longer operand | carries | problems | wrong | exact match | 95 % interval (%) |",
         "|---|---|---|--:|--:|--:|--:|",
     ]
     for row in rows:
