@@ -1,11 +1,11 @@
 """Facts of chapter 8: the held-out table in full, seen against unseen, the maps, what lies outside."""
 
-import math
 from typing import Any
 
 import numpy as np
 import torch
 
+from export.ablation import interval
 from export.forms import WantedLogits
 from tiny_gpt.checkpoint import SMALL
 from tiny_gpt.data import HELD_OUT, TRAIN
@@ -15,26 +15,8 @@ from tiny_gpt.random32 import draws
 from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
 
 SIGNS = {"+": "a + b", "-": "a − b"}
-Z_95 = 1.96  # standard normal: 95 % lie within
 OUTSIDE_SUMS = 100
 OUTSIDE_SEED = 8
-
-
-# --8<-- [start:wilson]
-def wilson(right: int, problems: int) -> tuple[float, float]:
-    """The 95 % interval of a share, as two shares (E. B. Wilson, 1927).
-
-    Unlike share +/- 1.96 standard errors it never leaves 0 to 1, and it does not
-    shrink to a point when all are right.
-    """
-    share, z2 = right / problems, Z_95**2
-    centre = share + z2 / (2 * problems)
-    reach = Z_95 * math.sqrt(share * (1 - share) / problems + z2 / (4 * problems**2))
-    scale = 1 + z2 / problems
-    return (centre - reach) / scale, (centre + reach) / scale
-
-
-# --8<-- [end:wilson]
 
 
 def honest_facts(
@@ -62,7 +44,7 @@ def honest_facts(
         "honest.hardest": _hardest(held_out),
         "honest.two_digit_problems": f"{two_digits['problems']:,}",
         "honest.two_digit_right": f"{two_digits['right']:,}",
-        "honest.two_digit_low": f"{100 * wilson(two_digits['right'], two_digits['problems'])[0]:.2f}",
+        "honest.two_digit_low": f"{100 * interval(two_digits['right'], two_digits['problems'])[0]:.2f}",
         "honest.models_table": _models_table(record, small_record, parameters),
         "honest.seen_table": _seen_table(counted, [_trained_name(record), early, SMALL]),
         "honest.long_problems": f"{counted['long_problems']:,}",
@@ -75,17 +57,17 @@ def honest_facts(
 def held_out_in_full(rows: list[dict[str, Any]]) -> str:
     """The cells by operation, digits and carries, with an interval, as a Markdown table."""
     lines = [
-        "| problem | longer operand | carries or borrows | problems | wrong | exact match | 95 % interval |",
+        "| problem | longer operand | carries | problems | wrong | exact match | 95 % interval (%) |",
         "|---|---|---|--:|--:|--:|--:|",
     ]
     for row in rows:
         digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
         carries = "all" if row["carries"] is None else row["carries"]
-        low, high = wilson(row["right"], row["problems"])
+        low, high = interval(row["right"], row["problems"])
         lines.append(
             f"| {SIGNS[row['operation']]} | {digits} | {carries} | {row['problems']:,} "
             f"| {row['problems'] - row['right']:,} | {exact_percent(row):.2f} % "
-            f"| {100 * low:.2f} to {100 * high:.2f} % |"
+            f"| {100 * low:.2f} to {100 * high:.2f} |"
         )
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import { SIDES } from "./split-label.mjs";
 
 /** @typedef {import("../runtime/error-map.mjs").ErrorMap} ErrorMap */
 
-const COLUMNS = ["Side", "Problems", "Computed", "Right", "Wrong", `Wrong, p > ${CONFIDENT}`];
+const COLUMNS = ["Side", "Problems", "Right", "Wrong", `Wrong, p > ${CONFIDENT}`];
 const AT_ONCE = 50; // entries of the list that one press shows
 
 /** @param {ErrorMap} map */
@@ -17,8 +17,9 @@ export function countsTable(map) {
   const counts = map.counts();
   const row = (/** @type {keyof typeof counts} */ side, /** @type {string} */ name) => {
     const { problems, computed, right, wrong, confident } = counts[side];
-    const cells = [problems, computed, right, wrong, confident].map((count) => h("td", {}, grouped(count)));
-    return h("tr", { "data-count": side }, h("th", { scope: "row" }, name), ...cells);
+    const part = computed < problems ? `${grouped(computed)} of ` : "";
+    const cells = [right, wrong, confident].map((count) => h("td", {}, grouped(count)));
+    return h("tr", { "data-count": side }, h("th", { scope: "row" }, name), h("td", {}, part + grouped(problems)), ...cells);
   };
   const sides = /** @type {(keyof typeof SIDES)[]} */ (Object.keys(SIDES));
   return h(

@@ -180,7 +180,7 @@ def open_map(page: Page, address: str, model: str) -> Any:
 def shown_counts(element: Any) -> dict[str, int]:
     """Right and confidently wrong, as the page's table says."""
     cells = element.locator("tr[data-count=all] td").all_inner_texts()
-    right, confident = (int(cells[place].replace(",", "")) for place in (2, 4))
+    right, confident = (int(cells[place].replace(",", "")) for place in (1, 3))
     return {"right": right, "confident": confident}
 
 

@@ -48,7 +48,9 @@ class MapPart(LivePart):
     def counts(self, side: str = "all") -> list[int]:
         """Problems, computed, right, wrong, wrong with a high probability."""
         cells = self.root.locator(f"tr[data-count='{side}'] td").all_inner_texts()
-        return [int(cell.replace(",", "")) for cell in cells]
+        part, _, problems = cells[0].rpartition(" of ")
+        texts = [problems, part or problems, *cells[1:]]
+        return [int(text.replace(",", "")) for text in texts]
 
     def cell_text(self) -> str:
         """What assistive technology reads of the current cell."""

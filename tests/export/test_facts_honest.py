@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from export.ablation import interval
 from export.build import GENERATED
 from export.facts.honest import (
     OUTSIDE_SUMS,
     held_out_in_full,
     outside_right,
     seen_and_unseen,
-    wilson,
 )
 from tiny_gpt.checkpoint import SMALL, published, published_small, read_record
 from tiny_gpt.generate import generate
@@ -37,12 +37,12 @@ def facts(manifest: dict[str, Any]) -> dict[str, str]:
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilson_gives_the_published_intervals(right: int, problems: int, low: float, high: float) -> None:
-    assert wilson(right, problems) == pytest.approx((low, high), abs=1e-4)
+def test_interval_gives_the_published_intervals(right: int, problems: int, low: float, high: float) -> None:
+    assert interval(right, problems) == pytest.approx((low, high), abs=1e-4)
 
 
-def test_wilson_of_all_right_is_no_point() -> None:
-    low, high = wilson(476, 476)
+def test_interval_of_all_right_is_no_point() -> None:
+    low, high = interval(476, 476)
     assert high == pytest.approx(1)
     assert low == pytest.approx(476 / (476 + 1.96**2))
 
