@@ -18,6 +18,7 @@ from tiny_gpt.checkpoint import CHECKPOINTS
 CODE_FOLDERS = ("exercises", "runtime", "widgets")
 ENTRY = "main.mjs"
 STYLES = (
+    "answers.css",
     "course.css",
     "deployment.css",
     "error-map.css",
