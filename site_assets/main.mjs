@@ -3,6 +3,7 @@
  * contains it: `widgets/NAME.mjs`, its class the default export.
  */
 const ELEMENTS = [
+  "answer-writer",
   "attention-maps",
   "chapter-progress",
   "course-exercise",
@@ -10,6 +11,7 @@ const ELEMENTS = [
   "course-progress",
   "course-question",
   "device-report",
+  "draw-counter",
   "error-map",
   "leak-counter",
   "logit-lens",
@@ -18,6 +20,8 @@ const ELEMENTS = [
   "position-walk",
   "prefix-scorer",
   "problem-stream",
+  "sampled-writer",
+  "score-shaper",
   "split-finder",
   "switch-board",
   "token-chips",

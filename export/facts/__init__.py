@@ -7,12 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from export.facts.answers import answer_facts
 from export.facts.data import data_facts
 from export.facts.files import size_facts
 from export.facts.honest import honest_facts
 from export.facts.inside import inside_facts
 from export.facts.model import example_facts, model_facts, walk_facts
 from export.facts.rows import row_facts
+from export.facts.sampling import EARLY, sampling_facts
 from export.facts.training import training_facts
 from tiny_gpt.checkpoint import SMALL
 from tiny_gpt.model import TinyArithmeticGPT
@@ -50,6 +52,8 @@ def all_facts(sources: Sources) -> dict[str, str]:
         **training_facts(records[initial], records[trained]),
         **walk_facts(sources.walk),
         **data_facts(Recipe.from_dict(records[trained]["recipe"])),
+        **answer_facts(models[trained]),
+        **sampling_facts(models[trained], models[EARLY], EARLY),
         **row_facts(models[trained]),
         **inside_facts(models[trained]),
         **example_facts("initial", models[initial]),

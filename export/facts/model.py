@@ -23,6 +23,7 @@ def model_facts(model: TinyArithmeticGPT) -> dict[str, str]:
         "final_norm": parts["final_normalization"],
         "bytes": parts["total"] * 4,
         "vocabulary": config.vocab_size,
+        "vocabulary_less_1": config.vocab_size - 1,
         "context": config.context_length,
         "longest_prefix": LONGEST_PREFIX,
         "layers": config.n_layers,

@@ -23,6 +23,11 @@ FILE_NAME = re.compile(r"chapter-(\d+)\.yml")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 KINDS = ("predict", "check")
 GATE = (True, False, "only")
+PARAMETER_KINDS: dict[type, tuple[Any, ...]] = {  # what a parameter of `compute` must be, by its annotation
+    str: ("text in quotes", str),
+    int: ("a whole number", int),
+    float: ("a number", int, float),
+}
 QUESTION_KEYS = {"id", "kind", "text", "options", "number", "compute", "gate"}
 OPTION_KEYS = {"text", "why", "right", "value", "from", "below", "otherwise"}
 NUMBER_KEYS = {"answer", "tolerance", "unit", "right", "wrong"}
@@ -168,9 +173,8 @@ def _computed(compute: Any) -> Value:
     if parameters.keys() != wanted.keys():
         raise QuestionError(f"compute of {compute['function']} takes {', '.join(wanted)}")
     for name, value in parameters.items():
-        kind = {str: "text in quotes", int: "a whole number"}.get(wanted[name].annotation, "a list")
-        accepted = {"text in quotes": str, "a whole number": int, "a list": list}[kind]
-        if not isinstance(value, accepted) or isinstance(value, bool):
+        kind, *accepted = PARAMETER_KINDS.get(wanted[name].annotation, ("a list", list))
+        if not isinstance(value, tuple(accepted)) or isinstance(value, bool):
             raise QuestionError(f"{name} of compute must be {kind}")
     try:
         return function(**parameters)

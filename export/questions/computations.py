@@ -18,7 +18,7 @@ from export.ablation import in_words, measure, switch_values
 from export.forms import NamedOutputs, Switched, switches
 from tiny_gpt.checkpoint import CHECKPOINTS, load_model, published
 from tiny_gpt.data import Problems, split_of
-from tiny_gpt.generate import generate, greedy_answers, next_token_logits
+from tiny_gpt.generate import generate, greedy_answers, next_token_logits, sampled_answers
 from tiny_gpt.model import TinyArithmeticGPT
 from tiny_gpt.tokenizer import EOS_ID, CharacterTokenizer
 
@@ -66,9 +66,13 @@ def answer_probability(model: str, prompt: str) -> float:
 
 def is_right(model: str, prompt: str) -> bool:
     """Whether greedy decoding writes the answer of `a+b=` or `a-b=` and then EOS."""
-    written, reason = generate(opened(model), prompt)
+    return generate(opened(model), prompt) == (str(result(prompt)), "EOS")
+
+
+def result(prompt: str) -> int:
+    """The number that is right after `a+b=` or `a-b=`."""
     a, sign, b = _operands(prompt)
-    return reason == "EOS" and written == str(a + b if sign == "+" else a - b)
+    return a + b if sign == "+" else a - b
 
 
 def _operands(prompt: str) -> tuple[int, str, int]:
@@ -143,6 +147,12 @@ def lens_token(model: str, prefix: str, block: int) -> str:
     return token_name(int(values[place][0, -1].argmax()))
 
 
+def sampled_errors(model: str, prompt: str, temperature: float, top_k: int, count: int) -> int:
+    """How many of `count` answers, drawn with the seeds from 0 on, are not the right one and EOS."""
+    answers = sampled_answers(opened(model), prompt, temperature, top_k, range(count))
+    return count - answers[str(result(prompt)), "EOS"]
+
+
 def split(a: int, b: int) -> str:
     return split_of(a, b)
 
@@ -193,6 +203,12 @@ COMPUTATIONS: dict[str, Computation] = {
         lens_token,
         "token",
         "The highest token after {prefix}, read after block {block} ({model}): {value}",
+    ),
+    "sampled_errors": Computation(
+        sampled_errors,
+        "whole",
+        "Wrong answers to {prompt} among {count} draws at temperature {temperature} and top-k {top_k} "
+        "({model}): {value}",
     ),
     "split": Computation(split, "token", "The part that the pair of {a} and {b} belongs to: {value}"),
     "carries": Computation(

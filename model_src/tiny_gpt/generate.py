@@ -5,7 +5,9 @@ python -m tiny_gpt.generate "12+34="
 
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -56,6 +58,9 @@ def choose(logits: Tensor, temperature: float, top_k: int, draw: float) -> int:
 # --8<-- [end:choose]
 
 
+Score = Callable[[str], Tensor]
+
+
 # --8<-- [start:generate]
 def generate(
     model: TinyArithmeticGPT,
@@ -70,14 +75,25 @@ def generate(
     Draw number i of `seed` chooses token i; temperature 0 needs no draws.
     Raises `PromptError` when the model can not read `text`.
     """
+    score = partial(next_token_logits, model)
+    return write(score, model.config.context_length, text, temperature, top_k, seed)
+
+
+# --8<-- [end:generate]
+
+
+def write(
+    score: Score, context_length: int, text: str, temperature: float, top_k: int, seed: int
+) -> tuple[str, str]:
+    """`generate`, with whatever gives the logits after a text."""
     check_prefix(text)
     tokenizer = CharacterTokenizer()
+    # --8<-- [start:loop]
     written = ""
-    for step in range(model.config.context_length):
-        if len(text + written) >= model.config.context_length:
-            return written, "context full"
-        draw = float(unit_interval(draws(seed, step, 1))[0])
-        token = choose(next_token_logits(model, text + written), temperature, top_k, draw)
+    while len(text + written) < context_length:  # BOS takes one position
+        logits = score(text + written)
+        draw = float(unit_interval(draws(seed, len(written), 1))[0])
+        token = choose(logits, temperature, top_k, draw)
         if token == EOS_ID:
             return written, "EOS"
         name = tokenizer.decode([token])
@@ -85,9 +101,20 @@ def generate(
             return written, "PAD or BOS"
         written += name
     return written, "context full"
+    # --8<-- [end:loop]
 
 
-# --8<-- [end:generate]
+# --8<-- [start:sampled]
+def sampled_answers(
+    model: TinyArithmeticGPT, text: str, temperature: float, top_k: int, seeds: Iterable[int]
+) -> Counter[tuple[str, str]]:
+    """What `generate` gives for each seed, counted. Every text on the way is scored once."""
+    score = lru_cache(maxsize=None)(partial(next_token_logits, model))
+    context_length = model.config.context_length
+    return Counter(write(score, context_length, text, temperature, top_k, seed) for seed in seeds)
+
+
+# --8<-- [end:sampled]
 
 
 LONGEST_ANSWER = len("-999") + 1  # with EOS; "1998" is as long

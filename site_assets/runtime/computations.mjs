@@ -5,7 +5,8 @@
 import { manifest } from "../generated/manifest.mjs";
 import { answer, carries, readProblem, splitOf } from "./problems.mjs";
 import { probabilities, rank, topToken } from "./scores.mjs";
-import { EOS_ID, VOCABULARY_SIZE, displayName, encode, tokenName } from "./tokenizer.mjs";
+import { EOS_ID, VOCABULARY_SIZE, displayName, encode } from "./tokenizer.mjs";
+import { write, writeMany } from "./writing.mjs";
 
 /**
  * @typedef {string | boolean | number} Value
@@ -38,20 +39,6 @@ async function nextTokenLogits(engine, model, prefix) {
   return (await logitRows(engine, model, encode(prefix))).at(-1);
 }
 
-/** Greedy decoding: what is written, and whether EOS ended it. @param {Engine} engine @param {string} model @param {string} prompt */
-async function decode(engine, model, prompt) {
-  const ids = encode(prompt);
-  const start = ids.length;
-  while (ids.length <= manifest.model.config.context_length) {
-    const token = topToken((await logitRows(engine, model, ids)).at(-1));
-    if (token in manifest.vocabulary.special) {
-      return { written: ids.slice(start).map(tokenName).join(""), ended: token === EOS_ID };
-    }
-    ids.push(token);
-  }
-  return { written: ids.slice(start).map(tokenName).join(""), ended: false };
-}
-
 /** @param {Engine} engine @param {{model: string, prefix: string, token: string}} parameters */
 async function probability(engine, { model, prefix, token }) {
   return probabilities(await nextTokenLogits(engine, model, prefix))[tokenId(token)];
@@ -80,7 +67,7 @@ export const COMPUTATIONS = {
   },
   answer: {
     kind: "token",
-    compute: async (engine, { model, prompt }) => (await decode(engine, model, prompt)).written,
+    compute: async (engine, { model, prompt }) => (await write(engine, engine.modelKey(model), prompt)).written,
   },
   answer_probability: {
     kind: "percent",
@@ -92,8 +79,8 @@ export const COMPUTATIONS = {
   is_right: {
     kind: "verdict",
     compute: async (engine, { model, prompt }) => {
-      const { written, ended } = await decode(engine, model, prompt);
-      return ended && written === answer(readProblem(prompt));
+      const { written, end } = await write(engine, engine.modelKey(model), prompt);
+      return end === "EOS" && written === answer(readProblem(prompt));
     },
   },
   logit: {
@@ -145,6 +132,15 @@ export const COMPUTATIONS = {
       const switches = manifest.model.switches.map(() => 1);
       const { outputs } = await engine.run(engine.modelKey(model), [encode(prefix)], [name], { graph: "inside", switches });
       return displayName(topToken(outputs[name].data.slice(-VOCABULARY_SIZE)));
+    },
+  },
+  sampled_errors: {
+    kind: "whole",
+    compute: async (engine, { model, prompt, temperature, top_k: topK, count }) => {
+      const settings = { temperature, topK, seed: 0 };
+      const drawn = await writeMany(engine, engine.modelKey(model), prompt, settings, count, () => {});
+      const right = answer(readProblem(prompt));
+      return drawn.filter(({ written, end }) => end !== "EOS" || written !== right).length;
     },
   },
   split: { kind: "token", compute: async (_engine, { a, b }) => splitOf(a, b) },

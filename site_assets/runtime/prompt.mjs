@@ -46,6 +46,13 @@ export function checkPrefix(text) {
 export const checkSetting = (name, text) => checkNumber(name, manifest.prompt.limits[name], text);
 
 /**
+ * Read a typed temperature, where 0 stands for greedy, as on the command line.
+ * @param {string} text
+ */
+export const checkTemperature = (text) =>
+  /^[+-]?0+(\.0*)?(e[+-]?\d+)?$/i.test(text.trim()) ? 0 : checkSetting("temperature", text);
+
+/**
  * Read a typed number within limits: lowest, highest, whole numbers only.
  * @param {string} name how the number is called in the error sentence
  * @param {[number, number, boolean]} limits

@@ -17,18 +17,22 @@ from site_server import PREFIX, SiteServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ""
+CHAPTER_1 = "part-1/predict-the-next-character/"
 CHAPTER_2 = "part-1/make-problems/"
 CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
+CHAPTER_7 = "part-1/let-it-answer/"
 CHAPTER_8 = "part-1/test-it-honestly/"
 CHAPTER_9 = "part-1/look-inside/"
 CHAPTER_10 = "part-1/put-it-in-the-browser/"
 GATE = "part-1/gate/"
 PAGES = (
     HOME,
+    CHAPTER_1,
     CHAPTER_2,
     CHAPTER_3,
     CHAPTER_4,
+    CHAPTER_7,
     CHAPTER_8,
     CHAPTER_9,
     CHAPTER_10,

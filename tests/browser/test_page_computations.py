@@ -34,6 +34,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("costliest_switch", {"names": ["scale", "block_1_head_2", "block_2_head_4"]}),
     ("lens_token", {"model": "trained", "prefix": "12+34=", "block": 0}),
     ("lens_token", {"model": "step-001000", "prefix": "12+34=46", "block": 1}),
+    (
+        "sampled_errors",
+        {"model": "trained", "prompt": "12+34=", "temperature": 2.5, "top_k": 40, "count": 120},
+    ),
+    (
+        "sampled_errors",
+        {"model": "step-001000", "prompt": "7-12=", "temperature": 1, "top_k": 98, "count": 30},
+    ),
     ("split", {"a": 7, "b": 12}),
     ("split", {"a": 999, "b": 998}),
     ("carries", {"a": 999, "operation": "+", "b": 1}),

@@ -7,9 +7,11 @@ import pytest
 from playwright.sync_api import expect
 
 from built_site import (
+    CHAPTER_1,
     CHAPTER_2,
     CHAPTER_3,
     CHAPTER_4,
+    CHAPTER_7,
     CHAPTER_8,
     CHAPTER_9,
     CHAPTER_10,
@@ -51,6 +53,20 @@ SPARE_TWO_HEADS = Case(
     {"First_head": "block_1_head_2", "Second_head": "block_2_head_3"},
     {"First_head": "block_1_head_1", "Second_head": "block_2_head_3"},
 )
+EQUALS_LIKELIEST = Case(CHAPTER_1, "chapter-1/equals-likeliest", {"Prefix": "12+34"}, {"Prefix": "12+3="})
+RIGHT_BY_ACCIDENT = Case(CHAPTER_1, "chapter-1/right-by-accident", {"Product": "2*2="}, {"Product": "2*3="})
+WRONG_EASY_SUM = Case(
+    CHAPTER_7,
+    "chapter-7/wrong-easy-sum",
+    {"Sum": "7+5=", "Temperature": "3", "Top-k": "98", "Seed": "24"},
+    {"Sum": "7+5=", "Temperature": "1", "Top-k": "98", "Seed": "0"},
+)
+CHANCE_BEATS_GREEDY = Case(
+    CHAPTER_7,
+    "chapter-7/chance-beats-greedy",
+    {"Problem": "12+34=", "Weights": "step-001000", "Temperature": "1", "Top-k": "98", "Seed": "5"},
+    {"Problem": "12+34=", "Weights": "step-001000", "Temperature": "1", "Top-k": "98", "Seed": "0"},
+)
 WRONG_AND_SURE = Case(
     CHAPTER_8,
     "chapter-8/wrong-and-sure",
@@ -58,6 +74,10 @@ WRONG_AND_SURE = Case(
     {"Sum": "12+34", "Weights": "step-001000"},
 )
 CASES = [
+    EQUALS_LIKELIEST,
+    RIGHT_BY_ACCIDENT,
+    WRONG_EASY_SUM,
+    CHANCE_BEATS_GREEDY,
     HELD_OUT_AND_RIGHT,
     TEXT_OF_IDS,
     END_WITHOUT_TRUTH,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,25 @@ class TestNextTokenLogits:
     def test_apply_the_rule_of_the_prompt(self, initial_model: TinyArithmeticGPT, text: str) -> None:
         with pytest.raises(PromptError):
             next_token_logits(initial_model, text)
+
+
+class TestSampledAnswers:
+    def test_counts_what_generate_writes(self, initial_model: TinyArithmeticGPT) -> None:
+        text = "1" * 28  # short, so that some draws fill the context
+        counts = generate.sampled_answers(initial_model, text, 1.5, 60, range(3, 33))
+        assert counts == Counter(
+            generate.generate(initial_model, text, temperature=1.5, top_k=60, seed=seed)
+            for seed in range(3, 33)
+        )
+        assert sum(counts.values()) == 30 and len(counts) > 10
+        assert "context full" in {reason for _, reason in counts}
+
+    def test_scores_each_text_once(self) -> None:
+        model = AlwaysSays(EOS_ID)
+        calls = []
+        model.register_forward_pre_hook(lambda *_: calls.append(1))
+        assert generate.sampled_answers(model, "1+1=", 0.05, 98, range(50)) == {("", "EOS"): 50}
+        assert len(calls) == 1
 
 
 class TestGenerate:
