@@ -22,6 +22,7 @@ STYLES = (
     "deployment.css",
     "error-map.css",
     "inside.css",
+    "learning.css",
     "problems.css",
     "questions.css",
     "widgets.css",
@@ -42,7 +43,7 @@ def code_sources() -> dict[str, Path]:
 def code_files() -> dict[str, Path]:
     """Address inside `assets/course-HASH/` of all code: the file that is shipped."""
     files = minified(code_sources(), SITE_ASSETS, NPM_PACKAGES, GENERATED / "code")
-    for name in ("ablation.mjs", "manifest.mjs", "walk.mjs"):
+    for name in ("ablation.mjs", "manifest.mjs", "timeline.mjs", "walk.mjs"):
         files[f"generated/{name}"] = GENERATED / name
     for role in ("module", "glue"):
         files[f"vendor/{ORT_FILES[role]}"] = ort_file(role)

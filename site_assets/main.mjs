@@ -12,6 +12,7 @@ const ELEMENTS = [
   "device-report",
   "error-map",
   "leak-counter",
+  "line-loss",
   "logit-lens",
   "mask-check",
   "own-model",
@@ -20,6 +21,7 @@ const ELEMENTS = [
   "problem-stream",
   "split-finder",
   "switch-board",
+  "time-line",
   "token-chips",
 ];
 

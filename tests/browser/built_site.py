@@ -20,6 +20,8 @@ HOME = ""
 CHAPTER_2 = "part-1/make-problems/"
 CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
+CHAPTER_5 = "part-1/measure-the-error/"
+CHAPTER_6 = "part-1/train-it/"
 CHAPTER_8 = "part-1/test-it-honestly/"
 CHAPTER_9 = "part-1/look-inside/"
 CHAPTER_10 = "part-1/put-it-in-the-browser/"
@@ -29,6 +31,8 @@ PAGES = (
     CHAPTER_2,
     CHAPTER_3,
     CHAPTER_4,
+    CHAPTER_5,
+    CHAPTER_6,
     CHAPTER_8,
     CHAPTER_9,
     CHAPTER_10,
