@@ -10,6 +10,7 @@ All of it lands in `site_assets/generated/`, which git ignores:
     package/*.whl               the package `tiny_gpt` with weights, to install
     manifest.mjs, walk.mjs      what the page's own code reads
     ablation.mjs                the fixed list of held-out problems of chapter 9
+    timeline.mjs                what the records of the kept steps say, for chapter 6
     golden.json, facts.json     what the tests and the prose read
     code/HASH/                  the page's own code, minified (by `export.minify`)
 
@@ -35,6 +36,7 @@ from export.models import ModelShipment
 from export.parity import ship_parity
 from export.program_output import program_facts
 from export.shipping import ExportError, ship
+from export.timeline import timeline
 from export.walk import recorded_walk
 from export.wheel import PROJECT_FILES, build_wheel
 from tiny_gpt import maps
@@ -99,6 +101,7 @@ def inputs_digest() -> str:
         *sorted((ROOT / "model_src/checkpoints").glob("step-*")),
         *sorted((ROOT / "model_src/checkpoints").glob(f"{SMALL}.*")),
         ROOT / "model_src/checkpoints/maps.json",
+        *((ROOT / "model_src/checkpoints" / name) for name in ("learned.json", "training.json")),
         *(ort_file(role) for role in ORT_FILES),
     ]
     for path in files:
@@ -170,6 +173,7 @@ def _make(folder: Path) -> None:
     _write_module(folder / "manifest.mjs", "manifest", manifest)
     _write_module(folder / "walk.mjs", "walk", walk)
     _write_module(folder / "ablation.mjs", "ablation", shipped_list())
+    _write_module(folder / "timeline.mjs", "timeline", timeline({name: records[name] for name in models}))
     (folder / "manifest.json").write_bytes(to_json(manifest))
     (folder / "golden.json").write_bytes(to_json(golden))
     (folder / "facts.json").write_bytes(to_json(facts))

@@ -14,6 +14,7 @@ const ELEMENTS = [
   "draw-counter",
   "error-map",
   "leak-counter",
+  "line-loss",
   "logit-lens",
   "mask-check",
   "own-model",
@@ -24,6 +25,7 @@ const ELEMENTS = [
   "score-shaper",
   "split-finder",
   "switch-board",
+  "time-line",
   "token-chips",
 ];
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from export.facts.answers import answer_facts
+from export.facts.curve import curve_facts
 from export.facts.data import data_facts
 from export.facts.files import size_facts
 from export.facts.honest import honest_facts
 from export.facts.inside import inside_facts
+from export.facts.learned import learned_facts
+from export.facts.losses import loss_facts
 from export.facts.model import example_facts, model_facts, walk_facts
 from export.facts.rows import row_facts
 from export.facts.sampling import EARLY, sampling_facts
@@ -47,15 +50,19 @@ def all_facts(sources: Sources) -> dict[str, str]:
     """Every fact by its key."""
     models, records = sources.models, sources.records
     initial, trained = sources.initial, sources.trained
+    recipe = Recipe.from_dict(records[trained]["recipe"])
     return {
         **model_facts(models[trained]),
         **training_facts(records[initial], records[trained]),
         **walk_facts(sources.walk),
-        **data_facts(Recipe.from_dict(records[trained]["recipe"])),
+        **data_facts(recipe),
         **answer_facts(models[trained]),
         **sampling_facts(models[trained], models[EARLY], EARLY),
         **row_facts(models[trained]),
         **inside_facts(models[trained]),
+        **loss_facts(models[initial], models[trained]),
+        **learned_facts(),
+        **curve_facts({name: records[name] for name in models}, models, recipe),
         **example_facts("initial", models[initial]),
         **example_facts("trained", models[trained]),
         **honest_facts(

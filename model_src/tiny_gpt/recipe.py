@@ -69,6 +69,7 @@ class Recipe:
         return Recipe(**{**values, "mix": Mix(**mix)})
 
 
+# --8<-- [start:schedule]
 def schedule(step: int, recipe: Recipe) -> float:
     """The share of the highest learning rate: up in a line, then half a cosine down, twice.
 
@@ -84,6 +85,7 @@ def schedule(step: int, recipe: Recipe) -> float:
     return warm * (recipe.final_fraction + (top - recipe.final_fraction) * cosine)
 
 
+# --8<-- [end:schedule]
 # --8<-- [end:recipe]
 
 

@@ -4,7 +4,7 @@
  */
 import { manifest } from "../generated/manifest.mjs";
 import { answer, carries, readProblem, splitOf } from "./problems.mjs";
-import { probabilities, rank, topToken } from "./scores.mjs";
+import { probabilities, rank, tokenLoss, topToken } from "./scores.mjs";
 import { EOS_ID, VOCABULARY_SIZE, displayName, encode } from "./tokenizer.mjs";
 import { write, writeMany } from "./writing.mjs";
 
@@ -49,7 +49,7 @@ async function meanLoss(engine, model, line) {
   const ids = encode(line);
   const targets = [...ids.slice(1), EOS_ID];
   const rows = await logitRows(engine, model, ids);
-  const losses = rows.map((row, position) => -Math.log(probabilities(row)[targets[position]]));
+  const losses = rows.map((row, position) => tokenLoss(row, targets[position]));
   return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
@@ -94,7 +94,7 @@ export const COMPUTATIONS = {
   },
   token_loss: {
     kind: "decimal",
-    compute: async (engine, parameters) => -Math.log(await probability(engine, parameters)),
+    compute: async (engine, { model, prefix, token }) => tokenLoss(await nextTokenLogits(engine, model, prefix), tokenId(token)),
   },
   loss: { kind: "decimal", compute: (engine, { model, line }) => meanLoss(engine, model, line) },
   cheapest_line: {

@@ -29,3 +29,14 @@ export function topToken(logits) {
 export function rank(logits, id) {
   return 1 + Array.from(logits).filter((logit) => logit > logits[id]).length;
 }
+
+/**
+ * What a target costs: -ln of its softmax probability, in nats, by ln(sum of e^logit) minus its logit.
+ * @param {ArrayLike<number>} logits
+ * @param {number} id
+ */
+export function tokenLoss(logits, id) {
+  const largest = Math.max(...Array.from(logits));
+  const sum = Array.from(logits, (logit) => Math.exp(logit - largest)).reduce((total, weight) => total + weight, 0);
+  return Math.log(sum) - (logits[id] - largest);
+}

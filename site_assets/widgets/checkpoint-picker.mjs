@@ -21,15 +21,18 @@ export function checkpointKey(text) {
 }
 
 /**
- * A labelled select of checkpoints.
- * @param {{chosen: string, onchange: (key: string) => void, label?: string, keys?: string[]}} options
+ * A labelled select of checkpoints; `others` are choices of the caller's own, in front of them.
+ * @param {{chosen: string, onchange: (key: string) => void, label?: string, keys?: string[],
+ *   others?: {value: string, label: string}[]}} options
  */
-export function checkpointPicker({ chosen, onchange, label = "Weights", keys = STEPS }) {
+export function checkpointPicker({ chosen, onchange, label = "Weights", keys = STEPS, others = [] }) {
   const id = uniqueId("checkpoint");
   const select = h(
     "select",
     { id, onchange: () => onchange(select.value) },
-    ...keys.map((key) => h("option", { value: key, selected: key === chosen }, checkpointLabel(key))),
+    ...[...others, ...keys.map((key) => ({ value: key, label: checkpointLabel(key) }))].map((choice) =>
+      h("option", { value: choice.value, selected: choice.value === chosen }, choice.label),
+    ),
   );
   return h("span", { class: "live-picker" }, h("label", { for: id }, label), select);
 }

@@ -21,6 +21,8 @@ CHAPTER_1 = "part-1/predict-the-next-character/"
 CHAPTER_2 = "part-1/make-problems/"
 CHAPTER_3 = "part-1/text-to-ids/"
 CHAPTER_4 = "part-1/build-the-network/"
+CHAPTER_5 = "part-1/measure-the-error/"
+CHAPTER_6 = "part-1/train-it/"
 CHAPTER_7 = "part-1/let-it-answer/"
 CHAPTER_8 = "part-1/test-it-honestly/"
 CHAPTER_9 = "part-1/look-inside/"
@@ -32,6 +34,8 @@ PAGES = (
     CHAPTER_2,
     CHAPTER_3,
     CHAPTER_4,
+    CHAPTER_5,
+    CHAPTER_6,
     CHAPTER_7,
     CHAPTER_8,
     CHAPTER_9,

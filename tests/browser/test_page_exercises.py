@@ -11,6 +11,8 @@ from built_site import (
     CHAPTER_2,
     CHAPTER_3,
     CHAPTER_4,
+    CHAPTER_5,
+    CHAPTER_6,
     CHAPTER_7,
     CHAPTER_8,
     CHAPTER_9,
@@ -73,6 +75,15 @@ WRONG_AND_SURE = Case(
     {"Sum": "68+91", "Weights": "step-001000"},
     {"Sum": "12+34", "Weights": "step-001000"},
 )
+DEARER_THAN_BLIND = Case(CHAPTER_5, "chapter-5/dearer-than-blind", {"Line": "123456"}, {"Line": "12+34=46"})
+CHEAP_LINE = Case(
+    CHAPTER_5,
+    "chapter-5/cheap-line",
+    {"Problem_with_its_answer": "997+999=1996"},
+    {"Problem_with_its_answer": "12+34=46"},
+)
+CONFIDENT_ERROR = Case(CHAPTER_6, "chapter-6/confident-error", {"Problem": "44-74="}, {"Problem": "7-12="})
+UNLEARNED = Case(CHAPTER_6, "chapter-6/unlearned", {"Problem": "5+65="}, {"Problem": "7-12="})
 CASES = [
     EQUALS_LIKELIEST,
     RIGHT_BY_ACCIDENT,
@@ -86,6 +97,10 @@ CASES = [
     TWO_MODELS_AGREE,
     SPARE_A_HEAD,
     SPARE_TWO_HEADS,
+    DEARER_THAN_BLIND,
+    CHEAP_LINE,
+    CONFIDENT_ERROR,
+    UNLEARNED,
 ]
 
 
