@@ -36,8 +36,8 @@ def code_files() -> dict[str, Path]:
     """Address inside `assets/course-HASH/` of all code: the file that is shipped."""
     files = minified(code_sources(), SITE_ASSETS, NPM_PACKAGES, GENERATED / "code")
     files[BEFORE_THEME] = SITE_ASSETS / BEFORE_THEME
-    for name in ("ablation.mjs", "manifest.mjs", "walk.mjs"):
-        files[f"generated/{name}"] = GENERATED / name
+    for path in sorted(GENERATED.glob("*.mjs")):
+        files[f"generated/{path.name}"] = path
     for role in ("module", "glue"):
         files[f"vendor/{ORT_FILES[role]}"] = ort_file(role)
     return files
