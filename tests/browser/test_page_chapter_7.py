@@ -274,6 +274,21 @@ def test_stop_keeps_what_was_counted_and_the_page_stays_free(open_page: OpenPage
     assert page.evaluate("window.longest") < LONGEST_TASK_MS
 
 
+def test_rare_answers_share_a_row(open_page: OpenPage) -> None:
+    part = Counting(open_page(CHAPTER_7))
+    part.fill(Prefix="12+34=", Temperature=5)
+    part.press_and_wait()
+    expected = sampled_answers(opened("trained"), "12+34=", 5, 98, range(200)).most_common()
+    rows = part.rows()
+    assert len(expected) > 101 and len(rows) == 101
+    assert [int(times) for _, times, *_ in rows[:100]] == [times for _, times in expected[:100]]
+    assert rows[100][:2] == [
+        f"{len(expected) - 100} other answers",
+        str(sum(times for _, times in expected[100:])),
+    ]
+    expect(part.status).to_contain_text(f"{len(expected)} different answers.")
+
+
 def test_a_change_ends_the_counting(open_page: OpenPage) -> None:
     part = Counting(open_page(CHAPTER_7))
     part.fill(Prefix="1+1=", Temperature=5, Draws=1000)
