@@ -22,7 +22,7 @@ import { verdict } from "./verdict.mjs";
 const COUNTS = [50, 200, 1000];
 const USUAL_COUNT = 200;
 /** Answers with a row of their own. More would hold the page up while it draws. */
-const MOST_ROWS = 100;
+const MOST_ROWS = 50;
 
 /** A number of draws as a link names it. @param {string} text */
 function drawCount(text) {
