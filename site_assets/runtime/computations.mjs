@@ -6,13 +6,15 @@ import { manifest } from "../generated/manifest.mjs";
 import { answer, carries, readProblem, splitOf } from "./problems.mjs";
 import { probabilities, rank, tokenLoss, topToken } from "./scores.mjs";
 import { EOS_ID, VOCABULARY_SIZE, displayName, encode } from "./tokenizer.mjs";
-import { write, writeMany } from "./writing.mjs";
 
 /**
  * @typedef {string | boolean | number} Value
  * @typedef {import("./engine.mjs").engine} Engine
  * @typedef {{kind: string, compute: (engine: Engine, parameters: any) => Promise<Value>}} Computation
  */
+
+/** The rules of writing, loaded by the questions that let the model write. */
+const writing = () => import("./writing.mjs");
 
 /** ID of a token by the name that the page shows. @param {string} token */
 function tokenId(token) {
@@ -67,7 +69,7 @@ export const COMPUTATIONS = {
   },
   answer: {
     kind: "token",
-    compute: async (engine, { model, prompt }) => (await write(engine, engine.modelKey(model), prompt)).written,
+    compute: async (engine, { model, prompt }) => (await (await writing()).write(engine, engine.modelKey(model), prompt)).written,
   },
   answer_probability: {
     kind: "percent",
@@ -79,6 +81,7 @@ export const COMPUTATIONS = {
   is_right: {
     kind: "verdict",
     compute: async (engine, { model, prompt }) => {
+      const { write } = await writing();
       const { written, end } = await write(engine, engine.modelKey(model), prompt);
       return end === "EOS" && written === answer(readProblem(prompt));
     },
@@ -137,6 +140,7 @@ export const COMPUTATIONS = {
   sampled_errors: {
     kind: "whole",
     compute: async (engine, { model, prompt, temperature, top_k: topK, count }) => {
+      const { writeMany } = await writing();
       const settings = { temperature, topK, seed: 0 };
       const drawn = await writeMany(engine, engine.modelKey(model), prompt, settings, count, () => {});
       const right = answer(readProblem(prompt));

@@ -76,6 +76,9 @@ export async function write(engine, model, prefix, settings = GREEDY, steps = []
   return { steps, written: writtenText(steps), end: steps.at(-1).end };
 }
 
+/** Give way to the page: a batch whose texts are all known waits for nothing else. */
+const pause = () => new Promise((resolve) => void setTimeout(resolve));
+
 /** @typedef {{seed: number, written: string, end: End}} Drawn */
 
 /**
@@ -107,6 +110,7 @@ export async function writeMany(engine, model, prefix, settings, count, onBatch,
     if (signal?.aborted) break; // its answers may be cut short
     drawn.push(...batch);
     onBatch(drawn);
+    await pause();
   }
   return drawn;
 }

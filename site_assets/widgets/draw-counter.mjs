@@ -21,6 +21,8 @@ import { verdict } from "./verdict.mjs";
 
 const COUNTS = [50, 200, 1000];
 const USUAL_COUNT = 200;
+/** Answers with a row of their own. More would hold the page up while it draws. */
+const MOST_ROWS = 50;
 
 /** A number of draws as a link names it. @param {string} text */
 function drawCount(text) {
@@ -164,7 +166,8 @@ export default class DrawCounter extends LiveElement {
   /** @param {Asked} asked @param {Drawn[]} drawn so far */
   #table(asked, drawn) {
     const columns = ["Answer", "Times", "Share", "First seed", "Verdict"];
-    const rows = tally(drawn).map(({ written, end, count, seed }) => {
+    const answers = tally(drawn);
+    const rows = answers.slice(0, MOST_ROWS).map(({ written, end, count, seed }) => {
       const share = count / drawn.length;
       const bar = h("span", { class: "score-bar", "aria-hidden": "true" });
       bar.style.inlineSize = `${100 * share}%`;
@@ -178,6 +181,12 @@ export default class DrawCounter extends LiveElement {
         h("td", {}, verdict(asked.prefix, written, end) || "–"),
       );
     });
+    const others = answers.slice(MOST_ROWS);
+    if (others.length > 0) {
+      const times = others.reduce((sum, { count }) => sum + count, 0);
+      const name = h("th", { scope: "row" }, `${grouped(others.length)} other ${others.length === 1 ? "answer" : "answers"}`);
+      rows.push(h("tr", {}, name, h("td", {}, grouped(times)), h("td", {}, percent(times / drawn.length)), h("td"), h("td")));
+    }
     const right = isProblem(asked.prefix) ? ` Right is ${answer(readProblem(asked.prefix))}, then EOS.` : "";
     this.#results.replaceChildren(
       h(
