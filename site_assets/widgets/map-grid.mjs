@@ -169,9 +169,14 @@ export class MapGrid {
       }
     }
     const [row, column] = [Math.floor(this.#cell / SIDE) - top, (this.#cell % SIDE) - left];
-    context.strokeStyle = this.#colours.confident;
-    context.lineWidth = Math.max(2, size / 10);
-    context.strokeRect(column * size + 1, row * size + 1, size - 3, size - 3);
+    const line = Math.max(2, size / 12);
+    context.lineWidth = line;
+    [this.#colours.confident, this.#colours.empty].forEach((colour, ring) => {
+      // two rings, dark and light: one of them stands out on any cell
+      const inset = line * (ring + 0.5);
+      context.strokeStyle = colour;
+      context.strokeRect(column * size + inset, row * size + inset, size - 2 * inset, size - 2 * inset);
+    });
   }
 
   /** @param {number} row @param {number} column @param {boolean} settled */
