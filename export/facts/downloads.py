@@ -54,6 +54,7 @@ def download_facts(
     return {
         "files.sources": sources_table(sorted(package.glob("*.py"))),
         "files.models": models_table(names, made / "onnx", checkpoints),
+        "files.onnx": f"{trained}.onnx",
         "files.wheel": wheel.name,
         "files.wheel_size": size(wheel),
         "files.wheel_path": f"downloads/{wheel.name}",
