@@ -1,13 +1,10 @@
 /** Exercises of chapter 6. */
-import { manifest } from "../generated/manifest.mjs";
 import { CourseError } from "../runtime/messages.mjs";
 import { answer, prompt, readProblem } from "../runtime/problems.mjs";
 import { EOS_ID, encode, tokenName } from "../runtime/tokenizer.mjs";
 
 const EARLY = "step-000250";
 const LATER = "step-001000";
-const { confident: CONFIDENT } = manifest.answers;
-const FIELD = { name: "problem", label: "Problem", type: /** @type {const} */ ("prefix") };
 
 /** @param {string} text */
 function read(text) {
@@ -22,29 +19,17 @@ function read(text) {
  * @param {import("../runtime/problems.mjs").Problem} problem
  */
 async function solve(engine, key, problem) {
-  const [{ written, probability }] = await engine.answer(key, [encode(prompt(problem))]);
+  const [{ written }] = await engine.answer(key, [encode(prompt(problem))]);
   const ended = written.at(-1) === EOS_ID;
   const text = (ended ? written.slice(0, -1) : written).map(tokenName).join("");
-  return { text, probability, right: ended && text === answer(problem) };
+  return { text, right: ended && text === answer(problem) };
 }
 
 /** @type {import("../widgets/course-exercise.mjs").Exercise[]} */
 export default [
   {
-    name: "chapter-6/confident-error",
-    fields: [FIELD],
-    async check({ problem: typed }, engine) {
-      const problem = read(typed);
-      const { text, probability, right } = await solve(engine, LATER, problem);
-      return {
-        passed: !right && probability > CONFIDENT,
-        measured: `Step 1,000 writes ${text} with probability ${probability.toFixed(3)}, which is ${right ? "right" : `wrong: it is ${answer(problem)}`}.`,
-      };
-    },
-  },
-  {
     name: "chapter-6/unlearned",
-    fields: [FIELD],
+    fields: [{ name: "problem", label: "Problem", type: "prefix" }],
     async check({ problem: typed }, engine) {
       const problem = read(typed);
       const [early, later] = [await solve(engine, EARLY, problem), await solve(engine, LATER, problem)];

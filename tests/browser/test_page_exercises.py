@@ -82,7 +82,6 @@ CHEAP_LINE = Case(
     {"Problem_with_its_answer": "997+999=1996"},
     {"Problem_with_its_answer": "12+34=46"},
 )
-CONFIDENT_ERROR = Case(CHAPTER_6, "chapter-6/confident-error", {"Problem": "44-74="}, {"Problem": "7-12="})
 UNLEARNED = Case(CHAPTER_6, "chapter-6/unlearned", {"Problem": "5+65="}, {"Problem": "7-12="})
 CASES = [
     EQUALS_LIKELIEST,
@@ -99,7 +98,6 @@ CASES = [
     SPARE_TWO_HEADS,
     DEARER_THAN_BLIND,
     CHEAP_LINE,
-    CONFIDENT_ERROR,
     UNLEARNED,
 ]
 
