@@ -260,7 +260,7 @@ def test_stop_keeps_what_was_counted_and_the_page_stays_free(open_page: OpenPage
     )
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     part.fill(Prefix="1+1=", Temperature=5, Draws=1000)
-    part.button.click()
+    part.button.press("Enter")  # a mouse click would run the tool's own code in the page
     expect(part.root.locator("caption")).to_contain_text("100 draws, the most frequent answer first.")
     longest = page.evaluate("window.longest")  # before the tools of the test search the page for a button
     part.stop.click()
