@@ -7,7 +7,7 @@
  */
 import { engine } from "../runtime/engine.mjs";
 import { CourseError } from "../runtime/messages.mjs";
-import { readState, stateValue, writeState } from "../runtime/page-state.mjs";
+import { readState, stateValue } from "../runtime/page-state.mjs";
 import { answer, readProblem } from "../runtime/problems.mjs";
 import { tally, writeMany } from "../runtime/writing.mjs";
 import { grouped, h, uniqueId } from "./dom.mjs";
@@ -81,17 +81,15 @@ export default class DrawCounter extends LiveElement {
   #draw() {
     this.#clear();
     this.drop();
+    const count = Number(this.#count.value);
     let asked;
     try {
-      asked = this.#form.read();
+      asked = this.#form.read({ count });
     } catch (error) {
       if (!(error instanceof CourseError)) throw error;
       this.show("error", error.message);
       return;
     }
-    const count = Number(this.#count.value);
-    const { prefix, temperature, topK, seed, model } = asked;
-    writeState(this.getAttribute("link"), { prefix, temperature, "top-k": topK, seed, model, count });
     const draw = () => this.#work(asked, count);
     void this.ask(draw, (drawn) => this.#finish(asked, drawn, count));
   }

@@ -102,9 +102,10 @@ export class SamplingForm {
   /**
    * What the reader asks for, kept in the page's address. Throws a CourseError, with the box marked,
    * when a rule is broken.
+   * @param {Record<string, string | number>} [more] that the address keeps too
    * @returns {Asked}
    */
-  read() {
+  read(more = {}) {
     this.accept();
     /** @type {Record<string, string | number>} */
     const values = {};
@@ -116,7 +117,7 @@ export class SamplingForm {
         throw error;
       }
     }
-    writeState(this.#owner.getAttribute("link"), { ...values, model: this.#model });
+    writeState(this.#owner.getAttribute("link"), { ...values, model: this.#model, ...more });
     const { "top-k": topK, ...others } = values;
     return /** @type {Asked} */ ({ ...others, topK, model: this.#model });
   }

@@ -250,22 +250,27 @@ def test_stop_keeps_what_was_counted_and_the_page_stays_free(open_page: OpenPage
     page = open_page(CHAPTER_7)
     part = Counting(page)
     part.press_and_wait()  # the model is there
-    page.evaluate(
-        """() => {
-          window.longest = 0;
-          new PerformanceObserver((list) => {
-            for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration);
-          }).observe({ type: "longtask" });
-        }"""
-    )
-    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     part.fill(Prefix="1+1=", Temperature=5, Draws=1000)
-    part.button.click()
-    expect(part.root.locator("caption")).to_contain_text("100 draws, the most frequent answer first.")
-    longest = page.evaluate("window.longest")  # before the tools of the test search the page for a button
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    # Without the test tool's own code in the page, which would count as the page's.
+    longest = page.evaluate(
+        """() => new Promise((resolve) => {
+          let longest = 0;
+          new PerformanceObserver((list) => {
+            for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+          }).observe({ type: "longtask" });
+          const part = document.querySelector("draw-counter");
+          setTimeout(() => part.querySelector("form").requestSubmit(), 100);
+          const look = setInterval(() => {
+            if (!part.querySelector("caption")?.textContent.startsWith("150 draws")) return;
+            clearInterval(look);
+            resolve(longest);
+          }, 100);
+        })"""
+    )
+    assert longest < LONGEST_TASK_MS
     part.stop.click()
     part.wait("ready")
-    assert longest < LONGEST_TASK_MS
     expect(part.status).to_contain_text("Stopped after ")
     expect(part.button).to_be_focused()
     expect(part.stop).to_be_hidden()
