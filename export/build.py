@@ -143,6 +143,7 @@ def _make(folder: Path) -> None:
         "models": shipment.models,
         "initial": initial,
         "trained": trained,
+        "early": early,
         "runtime": runtime,
         "parity": ship_parity(models[trained], folder),
     }

@@ -17,7 +17,7 @@ from export.facts.learned import learned_facts
 from export.facts.losses import loss_facts
 from export.facts.model import example_facts, model_facts, walk_facts
 from export.facts.rows import row_facts
-from export.facts.sampling import EARLY, sampling_facts
+from export.facts.sampling import sampling_facts
 from export.facts.training import training_facts
 from tiny_gpt.checkpoint import SMALL
 from tiny_gpt.model import TinyArithmeticGPT
@@ -57,7 +57,7 @@ def all_facts(sources: Sources) -> dict[str, str]:
         **walk_facts(sources.walk),
         **data_facts(recipe),
         **answer_facts(models[trained]),
-        **sampling_facts(models[trained], models[EARLY], EARLY),
+        **sampling_facts(models[trained], models[sources.early], sources.early),
         **row_facts(models[trained]),
         **inside_facts(models[trained]),
         **loss_facts(models[initial], models[trained]),

@@ -7,7 +7,6 @@ from export.questions.computations import result
 from tiny_gpt.generate import generate, next_token_logits, sampled_answers
 from tiny_gpt.model import TinyArithmeticGPT
 
-EARLY = "step-001000"
 DRAWS = 200
 TOP = 4
 SHAPED, COUNTED = "12+34=", "457+385="

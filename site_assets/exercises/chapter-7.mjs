@@ -47,7 +47,7 @@ export default [
     name: "chapter-7/chance-beats-greedy",
     fields: [
       { name: "problem", label: "Problem", type: "prefix" },
-      { name: "model", label: "Weights", type: "checkpoint", value: "step-001000" },
+      { name: "model", label: "Weights", type: "checkpoint", value: manifest.early },
       ...SETTINGS,
     ],
     async check({ problem: text, model, ...settings }, engine) {

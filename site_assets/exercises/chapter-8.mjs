@@ -1,4 +1,5 @@
 /** Exercises of chapter 8. */
+import { manifest } from "../generated/manifest.mjs";
 import { shown } from "../runtime/computations.mjs";
 import { CONFIDENT } from "../runtime/greedy.mjs";
 import { CourseError } from "../runtime/messages.mjs";
@@ -13,7 +14,7 @@ export default [
     name: "chapter-8/wrong-and-sure",
     fields: [
       { name: "sum", label: "Sum", type: "prefix" },
-      { name: "model", label: "Weights", type: "checkpoint", value: "step-001000" },
+      { name: "model", label: "Weights", type: "checkpoint", value: manifest.early },
     ],
     async check({ sum: text, model }, engine) {
       const problem = readProblem(text);
