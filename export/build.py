@@ -98,10 +98,7 @@ def inputs_digest() -> str:
         *sorted((ROOT / PROGRAMS).glob("*.py")),
         *sorted((ROOT / "export").rglob("*.py")),
         *sorted((ROOT / package).glob("*.py")),
-        *sorted((ROOT / "model_src/checkpoints").glob("step-*")),
-        *sorted((ROOT / "model_src/checkpoints").glob(f"{SMALL}.*")),
-        ROOT / "model_src/checkpoints/maps.json",
-        *((ROOT / "model_src/checkpoints" / name) for name in ("learned.json", "training.json")),
+        *sorted((ROOT / "model_src/checkpoints").glob("*.*")),
         *(ort_file(role) for role in ORT_FILES),
     ]
     for path in files:
