@@ -57,7 +57,7 @@ def honest_facts(
 def held_out_in_full(rows: list[dict[str, Any]]) -> str:
     """The cells by operation, digits and carries, with an interval, as a Markdown table."""
     lines = [
-        "| problem | longer operand | carries | problems | wrong | exact match | 95 % interval (%) |",
+        "| problem | longer operand | carries | exact match | wrong | problems | 95 % interval (%) |",
         "|---|---|---|--:|--:|--:|--:|",
     ]
     for row in rows:
@@ -65,8 +65,8 @@ def held_out_in_full(rows: list[dict[str, Any]]) -> str:
         carries = "all" if row["carries"] is None else row["carries"]
         low, high = interval(row["right"], row["problems"])
         lines.append(
-            f"| {SIGNS[row['operation']]} | {digits} | {carries} | {row['problems']:,} "
-            f"| {row['problems'] - row['right']:,} | {exact_percent(row):.2f} % "
+            f"| {SIGNS[row['operation']]} | {digits} | {carries} | {exact_percent(row):.2f} % "
+            f"| {row['problems'] - row['right']:,} | {row['problems']:,} "
             f"| {100 * low:.2f} to {100 * high:.2f} |"
         )
     return "\n".join(lines)

@@ -28,12 +28,12 @@ def training_facts(initial: dict[str, Any], trained: dict[str, Any]) -> dict[str
 
 def held_out_table(rows: list[dict[str, Any]]) -> str:
     """The cells by operation and digits, as a Markdown table."""
-    lines = ["| problem | longer operand | problems | right | exact match |", "|---|---|--:|--:|--:|"]
+    lines = ["| problem | longer operand | exact match | right | problems |", "|---|---|--:|--:|--:|"]
     for row in rows:
         if row["carries"] is None:
             name = {"+": "a + b", "-": "a − b"}[row["operation"]]
             digits = f"{row['digits']} digit{'s' if row['digits'] > 1 else ''}" if row["digits"] else "all"
             lines.append(
-                f"| {name} | {digits} | {row['problems']:,} | {row['right']:,} | {exact_percent(row):.2f} % |"
+                f"| {name} | {digits} | {exact_percent(row):.2f} % | {row['right']:,} | {row['problems']:,} |"
             )
     return "\n".join(lines)
