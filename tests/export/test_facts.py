@@ -83,7 +83,7 @@ def test_the_held_out_table_is_the_records(facts: dict[str, str], records: dict[
     assert facts["train.held_out_table"] == held_out_table(records[NAMES[-1]]["held_out"])
     assert len(lines) == 2 + len(rows)
     for line, row in zip(lines[2:], rows, strict=True):
-        name, digits, problems, right, share = (cell.strip() for cell in line.strip("|").split("|"))
+        name, digits, share, right, problems = (cell.strip() for cell in line.strip("|").split("|"))
         assert name == ("a + b" if row["operation"] == "+" else "a − b")
         assert digits.split()[0] == (str(row["digits"]) if row["digits"] else "all")
         assert int(problems.replace(",", "")) == row["problems"]

@@ -54,7 +54,7 @@ def test_the_table_is_the_records(facts: dict[str, str]) -> None:
     assert len(lines) == 2 + len(held_out)
     for line, row in zip(lines[2:], held_out, strict=True):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert cells[3:5] == [f"{row['problems']:,}", f"{row['problems'] - row['right']:,}"]
+        assert cells[4:6] == [f"{row['problems'] - row['right']:,}", f"{row['problems']:,}"]
     whole = [row for row in held_out if row["digits"] is None]
     assert facts["honest.problems"] == f"{sum(row['problems'] for row in whole):,}"
     assert facts["honest.wrong"] == f"{sum(row['problems'] - row['right'] for row in whole):,}"
