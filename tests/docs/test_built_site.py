@@ -28,6 +28,7 @@ class Page(HTMLParser):
         self.anchors: set[str] = set()
         self.code: list[str] = []
         self.text = ""
+        self.prose = ""  # without code
         self.faults: list[str] = []
         self._open: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
@@ -57,6 +58,8 @@ class Page(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
+        if not {"script", "style", "pre", "code"} & set(self._open):
+            self.prose += data
         if not {"script", "style"} & set(self._open):
             self.text += data
             if "pre" in self._open:
@@ -171,6 +174,12 @@ def test_no_marker_or_placeholder_is_visible(pages: dict[str, Page]) -> None:
         assert "{{" not in page.text and "}}" not in page.text, name
         if not name.startswith("maintain/"):  # which shows how an include is written
             assert "8<" not in page.text, name
+
+
+@pytest.mark.parametrize("mark", ["|--", "`", "**", "](", "<"])
+def test_no_markdown_is_left_as_text(pages: dict[str, Page], mark: str) -> None:
+    left = {name: page.prose.partition(mark)[2][:60] for name, page in pages.items() if mark in page.prose}
+    assert left == {}
 
 
 def test_search_finds_prose_and_no_listing(site: Path) -> None:
