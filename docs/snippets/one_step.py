@@ -28,8 +28,8 @@ with torch.no_grad():
         parameter -= 0.1 * parameter.grad
     after = loss()
 
-print(f"loss of the batch                 {before:.6f}")
-print(f"gradient of one number            {slope:+.6f}")
-print(f"change for +0.001, foretold       {0.001 * slope:+.9f}")
-print(f"change for +0.001, measured       {nudged:+.9f}")
-print(f"loss after -0.1 x gradient        {after:.6f}")
+print(f"loss of the batch    {before:.6f}")
+print(f"slope of one number  {slope:+.6f}")
+print(f"change, foretold     {0.001 * slope:+.9f}")
+print(f"change, measured     {nudged:+.9f}")
+print(f"loss after the step  {after:.6f}")

@@ -59,7 +59,7 @@ def loss_plot(losses: dict[int, float], vocab_size: int) -> str:
         "step, each mark ten times the last",
         1,
         max(losses),
-        {1: "1", 10: "10", 100: "100", 1000: "1,000"},
+        {10**power: f"{10**power:,}" for power in range(5)},
         True,
     )
     y = Axis("training loss, nats", 0, 6, {value: f"{value}" for value in range(7)})

@@ -6,6 +6,8 @@ import { VOCABULARY_SIZE } from "../runtime/tokenizer.mjs";
 
 const SHORTEST = 5;
 const CHEAP = 0.9;
+/** The chapter tells what this line costs. */
+const GIVEN_AWAY = "999+999=1998";
 const BLIND_GUESS = Math.log(VOCABULARY_SIZE);
 
 /** @param {import("../runtime/computations.mjs").Engine} engine @param {string} line */
@@ -38,6 +40,7 @@ export default [
       if (!problem || line.slice(end) !== answer(problem)) {
         throw new CourseError("Type a problem with its right answer, such as 12+34=46. Operands go from 0 to 999.");
       }
+      if (line === GIVEN_AWAY) throw new CourseError(`The chapter tells what ${GIVEN_AWAY} costs. Find another problem.`);
       const loss = await trainedLoss(engine, line);
       return {
         passed: loss < CHEAP,

@@ -85,7 +85,7 @@ function idOfCharacter(seeded) {
   const id = (/** @type {string} */ character) => encode(character)[1];
   const distance = asked.charCodeAt(0) - known.charCodeAt(0);
   return {
-    text: `\`${known}\` has ID ${id(known)}. Which ID has \`${asked}\`?`,
+    text: `\`${known}\` has ID ${id(known)}. What is the ID of \`${asked}\`?`,
     parameters: { known, asked },
     options: seeded.shuffled([
       right(String(id(asked)), `IDs follow the order of ASCII. \`${asked}\` comes ${distance} after \`${known}\`: ${id(known)} + ${distance}.`),

@@ -14,8 +14,8 @@ import { PLAIN_TEXT_BOX, h, ignoreComposingEnter, uniqueId } from "./dom.mjs";
 import { LiveElement } from "./live-element.mjs";
 import { readQuestion, rightOption, withValue } from "./question-data.mjs";
 
-/** A typed number: digits with an optional sign, point, thousands commas and per cent sign. */
-const NUMBER = /^[+-−]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?$/;
+/** A typed number: digits with an optional sign, point and thousands commas. In `0,693` the comma is none of them. */
+const NUMBER = /^[+\-−]?([1-9]\d{0,2}(,\d{3})+|\d+)?(\.\d+)?$/;
 
 /**
  * @typedef {import("../runtime/computations.mjs").Value} Value

@@ -133,7 +133,7 @@ export default class LineLoss extends LiveElement {
     );
     const average = mean(losses);
     this.#results.replaceChildren(
-      h("p", { class: "loss-summary" }, "Measured: ", h("code", {}, `"${line}"`), ` with ${weightsName(key)}.`),
+      h("p", { class: "loss-summary" }, "Measured: ", h("code", {}, `"${line}"`), `. Weights: ${weightsName(key)}.`),
       lossTable(targets, losses),
       h(
         "p",
@@ -169,8 +169,8 @@ function lossTable(targets, losses) {
   return h(
     "table",
     { class: "live-table loss-table" },
-    h("caption", {}, "Each target with the probability p that the model gave it, and its loss −ln p in nats."),
-    h("thead", {}, h("tr", {}, ...["Target", "p", "Loss"].map((title) => h("th", { scope: "col" }, title)))),
+    h("caption", {}, "Each target with the probability p that the model gave it, and its price −ln p in nats."),
+    h("thead", {}, h("tr", {}, ...["Target", "p", "Price"].map((title) => h("th", { scope: "col" }, title)))),
     h("tbody", {}, ...rows),
     h("tfoot", {}, h("tr", {}, h("th", { scope: "row", colspan: "2" }, "mean"), cell(mean(losses)))),
   );

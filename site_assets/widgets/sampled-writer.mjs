@@ -98,7 +98,7 @@ export default class SampledWriter extends LiveElement {
     const chance = asked.temperature === 0 ? "Greedy" : `Seed ${asked.seed}`;
     const what = written === "" ? "no character" : `“${written}”`;
     const judged = verdict(asked.prefix, written, end);
-    const stop = end === "EOS" ? "EOS" : end;
+    const stop = end === "context full" ? "a full context" : end;
     this.show("ready", `${chance}: the model wrote ${what} and ended with ${stop}.${judged ? ` That is ${judged}.` : ""}`);
   }
 }

@@ -46,7 +46,7 @@ export default class ScoreShaper extends LiveElement {
     h(
       "table",
       { class: "live-table" },
-      h("caption", {}, `All ${VOCABULARY_SIZE} tokens, highest logit first.`),
+      h("caption", {}, `All ${VOCABULARY_SIZE} tokens, highest logit first: their probabilities before and after temperature and top-k.`),
       h("thead", {}, h("tr", {}, ...["Token", "Logit", "Before", "After"].map((title) => h("th", { scope: "col" }, title)))),
       this.#body,
     ),

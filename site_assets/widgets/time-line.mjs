@@ -207,7 +207,7 @@ export default class TimeLine extends LiveElement {
     const shares = probabilities(logits);
     const top = shares.map((_, id) => id).toSorted((a, b) => logits[b] - logits[a] || a - b);
     this.#results.replaceChildren(
-      h("p", { class: "line-echo" }, "Scored: ", h("code", {}, `"${this.#prefix}"`), ` at ${checkpointLabel(key)}.`),
+      h("p", { class: "line-echo" }, "Scored: ", h("code", {}, `"${this.#prefix}"`), `. Weights: ${checkpointLabel(key)}.`),
       ...unseenOperands(this.#prefix).map((warning) => h("p", { class: "live-warning" }, warning)),
       topTable(top.slice(0, SHOWN_TOKENS), shares),
       h("p", { class: "line-answer" }, "It writes ", h("code", {}, written.text || " "), ` ${written.ended ? "and then EOS" : `and no EOS within ${written.tokens} tokens`}: ${verdictText(written)}.`),
@@ -222,7 +222,7 @@ export default class TimeLine extends LiveElement {
 
 /** @param {Written} written */
 function verdictText({ verdict }) {
-  if (verdict === "not judged") return "the prefix is no problem, so nothing is right or wrong";
+  if (verdict === "not judged") return "the course has no such problem, so nothing is right or wrong";
   return verdict === "right" ? "✓ right" : "✗ wrong";
 }
 

@@ -187,6 +187,9 @@ def test_exercises_measure_pytorchs_loss(open_page: OpenPage) -> None:
     cheap.root.get_by_label("Problem with its answer", exact=True).fill("1+1=3")
     cheap.button.click()
     cheap.expect_error("Type a problem with its right answer")
+    cheap.root.get_by_label("Problem with its answer", exact=True).fill("999+999=1998")
+    cheap.button.click()
+    cheap.expect_error("The chapter tells what 999+999=1998 costs.")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (360, "dark"), (1280, "dark")])

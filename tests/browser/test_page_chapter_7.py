@@ -136,7 +136,8 @@ def test_a_seed_gives_pythons_text(
         writer.press_and_wait()
         written, reason = generate.generate(opened(model), prefix, float(temperature), top_k, seed)
         assert writer.written.text_content() == written
-        expect(writer.status).to_contain_text(f" and ended with {reason}.")
+        stop = "a full context" if reason == "context full" else reason
+        expect(writer.status).to_contain_text(f" and ended with {stop}.")
         steps = len(written) + (reason != "context full")
         expect(writer.cards).to_have_count(steps)
         for step in (0, steps - 1):

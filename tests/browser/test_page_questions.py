@@ -106,7 +106,7 @@ def test_a_commit_needs_an_answer(open_page: OpenPage) -> None:
     part.root.locator(".question-choice").nth(0).click()
     part.wait("idle")
     number = QuestionPart(page, NUMBER)
-    for text in ("", "many", "1.2.3", "-", "12,34", "0x10"):
+    for text in ("", "many", "1.2.3", "-", "12,34", "0x10", "0,693", "x7", "=7", ":0.5"):
         number.submit(text)
         number.expect_error("Type a number such as 12 or 0.5")
         expect(number.box).to_have_attribute("aria-invalid", "true")
