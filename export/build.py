@@ -130,9 +130,11 @@ def _make(folder: Path) -> None:
         record = records[name]
         size = SMALL if name == SMALL else "full"
         shipment.add(name, size, model, step=record["step"], problems_seen=record["problems_seen"])
+    wasm = ship(ort_file("wasm").read_bytes(), folder, "runtime", "ort")
     runtime = {
         "version": json.loads((ORT_PACKAGE / "package.json").read_text(encoding="utf-8"))["version"],
-        "wasm": ship(ort_file("wasm").read_bytes(), folder, "runtime", "ort"),
+        "wasm": wasm,
+        "bytes": wasm["bytes"] + sum(ort_file(role).stat().st_size for role in ("module", "glue")),
     }
     manifest = {
         **rules(models[trained]),
@@ -145,7 +147,6 @@ def _make(folder: Path) -> None:
         "parity": ship_parity(models[trained], folder),
     }
     walk = recorded_walk(models[initial])
-    modules = sum(ort_file(role).stat().st_size for role in ("module", "glue"))
     facts = all_facts(
         Sources(
             models=models,
@@ -156,7 +157,7 @@ def _make(folder: Path) -> None:
             small=small,
             counted=maps.recorded(),
             walk=walk,
-            runtime_bytes=runtime["wasm"]["bytes"] + modules,
+            runtime_bytes=runtime["bytes"],
             weights_bytes=shipment.models[trained]["bytes"] + shipment.graphs["full"]["plain"]["bytes"],
         )
     )

@@ -42,7 +42,7 @@ def measure_table(steps: list[dict[str, Any]], operation: str, digits: int) -> s
     """A row a kept step, as a Markdown table."""
     names = list(columns(steps[0]["rows"], operation, digits))
     counted = "carries" if operation == "+" else "borrows"
-    titles = [name.replace("carries_", f"{counted}: ") for name in names]
+    titles = [name.replace("carries_", f"{counted} ") for name in names]
     lines = ["| step | " + " | ".join(titles) + " |", "|--:|" + "--:|" * len(names)]
     for entry in steps:
         values = columns(entry["rows"], operation, digits).values()

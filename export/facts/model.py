@@ -44,7 +44,7 @@ def walk_facts(walk: dict[str, Any]) -> dict[str, str]:
     """The rows of `=` in the recorded walk."""
     at_equals = walk["positions"][1 + WALK_TEXT.index("=")]
     cells = {
-        f"walk.{row}.{place + 1}": f"{at_equals[row][place]:.3f}"
+        f"walk.{row}.{place + 1}": f"{at_equals[row][place]:.3f}".replace("-", "−")
         for row in ("token_row", "position_row", "sum")
         for place in range(SHOWN_NUMBERS)
     }

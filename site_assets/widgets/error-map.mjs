@@ -94,7 +94,7 @@ export default class ErrorMapElement extends LiveElement {
       "p",
       { class: "live-hint" },
       `Run answers ${grouped(CELLS)} problems on this device: seconds on a laptop, up to a minute on an old phone. If this visit has not ` +
-        `used them yet, it first downloads the runtime (${megabytes(manifest.runtime.wasm.bytes)} MB) and the weights ` +
+        `used them yet, it first downloads the runtime (${megabytes(manifest.runtime.bytes)} MB) and the weights ` +
         `(${megabytes(manifest.models[manifest.trained].bytes)} MB). A lookup table needs no download.`,
     );
     const warnings = complaints.map((sentence) => h("p", { class: "live-warning" }, sentence));

@@ -132,7 +132,7 @@ export default class PositionWalk extends LiveElement {
     const hint = h(
       "p",
       { class: "live-hint" },
-      `Your own line, of at most ${manifest.prompt.longest_prefix} characters, computed on this device with ${WEIGHTS}. The first press downloads the runtime. The numbers above follow.`,
+      `Your own line, of at most ${manifest.prompt.longest_prefix} characters, computed on this device with ${WEIGHTS}. The first press downloads the runtime. The numbers above change with it.`,
     );
     this.replaceChildren(this.#stage, form, hint, this.feedback);
     this.#draw();

@@ -135,14 +135,13 @@ export default class PrefixScorer extends LiveElement {
   #details() {
     const { config, parameters } = manifest.model;
     const { bytes } = manifest.models[this.#model];
-    const runtime = manifest.runtime.wasm.bytes;
     const facts = [
       "What goes in: BOS and the characters exactly as typed. Nothing is trimmed, padded, cut or replaced.",
       `What comes out: one score (logit) for each of the ${config.vocab_size} tokens. No token is ruled out, PAD, BOS and EOS included. The probability is the softmax of the logits.`,
       `One press of Score is one forward pass. It scores the next token and writes no answer.`,
       `The context holds ${config.context_length} tokens: BOS and ${manifest.prompt.longest_prefix} characters. A longer prefix is refused.`,
       `The model has ${grouped(parameters.total)} parameters: ${grouped(parameters.total * 4)} bytes as float32, stored as float16 in a download of ${megabytes(bytes)} MB.`,
-      `The WASM runtime (onnxruntime-web ${manifest.runtime.version}, ${megabytes(runtime)} MB) is downloaded when you first press Score. The prefix is never sent anywhere.`,
+      `The WASM runtime (onnxruntime-web ${manifest.runtime.version}, ${megabytes(manifest.runtime.bytes)} MB) is downloaded when you first press Score. The prefix is never sent anywhere.`,
     ];
     return h(
       "details",

@@ -86,7 +86,7 @@ def test_nothing_starts_by_itself(open_page: OpenPage, site: Site) -> None:
     assert part.counts() == [CELLS, 0, 0, 0, 0]
     hint = part.root.locator(".live-hint").first
     sizes = (
-        site.manifest["runtime"]["wasm"]["bytes"],
+        site.manifest["runtime"]["bytes"],
         site.manifest["models"][site.manifest["trained"]]["bytes"],
     )
     for size in sizes:

@@ -69,9 +69,9 @@ def test_qkv_parameters_are_counted(facts: dict[str, str], models: dict[str, Tin
 
 def test_the_walks_rows_are_the_specs(facts: dict[str, str]) -> None:
     rows = {
-        "token_row": ("0.018", "0.053", "0.032", "-0.024"),
-        "position_row": ("0.012", "0.010", "-0.013", "-0.011"),
-        "sum": ("0.029", "0.062", "0.019", "-0.035"),
+        "token_row": ("0.018", "0.053", "0.032", "−0.024"),
+        "position_row": ("0.012", "0.010", "−0.013", "−0.011"),
+        "sum": ("0.029", "0.062", "0.019", "−0.035"),
     }
     for row, numbers in rows.items():
         assert tuple(facts[f"walk.{row}.{place}"] for place in (1, 2, 3, 4)) == numbers
@@ -136,6 +136,7 @@ def test_download_sizes_are_those_of_the_files(facts: dict[str, str], manifest: 
     runtime = manifest["runtime"]["wasm"]["bytes"]
     runtime += sum(ort_file(role).stat().st_size for role in ("module", "glue"))
     weights = manifest["models"][manifest["trained"]]["bytes"] + manifest["graphs"]["full"]["plain"]["bytes"]
+    assert manifest["runtime"]["bytes"] == runtime, "the widgets name the size that the pages name"
     assert facts["site.runtime_mb"] == f"{runtime / 1e6:.2f}"
     assert facts["site.weights_mb"] == f"{weights / 1e6:.2f}"
     assert facts["site.first_use_mb"] == f"{(runtime + weights) / 1e6:.2f}"
