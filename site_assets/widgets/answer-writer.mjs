@@ -60,7 +60,7 @@ export default class AnswerWriter extends LiveElement {
     const hint = h(
       "p",
       { class: "live-hint", id: hintId },
-      `Step writes one token, Write all the rest. At most ${manifest.prompt.longest_prefix} characters. The text stays on this device.`,
+      `Step writes one token, Write all writes the rest. At most ${manifest.prompt.longest_prefix} characters. The text stays on this device.`,
     );
     const warnings = complaints.map((sentence) => h("p", { class: "live-warning" }, sentence));
     this.replaceChildren(...warnings, form, hint, this.feedback, this.#results);
