@@ -187,7 +187,7 @@ class Mix:
 
     `minus`: share of subtractions. `near`: both operands close to each other, so
     the sign and the leading digits of a difference need care. `nines`: operands
-    whose digits nearly add up to 9, so one carry runs through all columns. What
+    whose digits nearly add up to 9, so one carry can run through all columns. What
     is left is plain: each operand draws its largest value from `ranges`, then
     itself, so every length appears.
     """

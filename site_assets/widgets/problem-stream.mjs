@@ -16,7 +16,7 @@ import { SIDES } from "./split-label.mjs";
 
 const COUNTS = [10, 20, 50, 100, 200];
 const USUAL_COUNT = 100;
-const COLUMNS = ["No.", "Problem", "Carries", "Part", "Side"];
+const COLUMNS = ["No.", "Problem", "Carries, borrows", "Part", "Side"];
 
 /** A place in the stream as a link names it. @param {string} text */
 function place(text) {
@@ -156,7 +156,7 @@ export default class ProblemStream extends LiveElement {
     const all = this.#next - this.#first;
     const share = (/** @type {number} */ count) => `${grouped(count)} (${((100 * count) / all).toFixed(2)} %)`;
     const { train, tuning, "held-out": heldOut } = this.#totals;
-    return `Since candidate ${grouped(this.#first)}, of ${grouped(all)}: training ${share(train)}, tuning ${share(tuning)}, held out ${share(heldOut)}.`;
+    return `Of all ${grouped(all)} candidates from ${grouped(this.#first)} on: training ${share(train)}, tuning ${share(tuning)}, held out ${share(heldOut)}.`;
   }
 
   /**

@@ -159,10 +159,10 @@ function steps({ a, b }) {
   const number = pairNumber(a, b);
   const scrambled = mix32(SPLIT_SALT + number);
   const lines = [
-    `The pair is ${Math.min(a, b)} and ${Math.max(a, b)}, the smaller first: ${Math.min(a, b)} × ${LARGEST_OPERAND + 1} + ${Math.max(a, b)} = ${grouped(number)}.`,
+    `The pair is ${Math.min(a, b)} and ${Math.max(a, b)}, the smaller first: ${Math.min(a, b)} × ${grouped(LARGEST_OPERAND + 1)} + ${Math.max(a, b)} = ${grouped(number)}.`,
     `The fixed number ${grouped(SPLIT_SALT)} is added: ${grouped(SPLIT_SALT + number)}.`,
     `mix32 scrambles that into ${grouped(scrambled)}.`,
-    `The remainder after dividing by ${SPLIT_PARTS}, its last three digits, is the part: ${scrambled % SPLIT_PARTS}.`,
+    `The remainder after dividing by ${grouped(SPLIT_PARTS)}, its last three digits, is the part: ${scrambled % SPLIT_PARTS}.`,
   ];
   return h("ol", { class: "finder-steps" }, ...lines.map((line) => h("li", {}, line)));
 }
