@@ -18,7 +18,8 @@ def row_facts(model: TinyArithmeticGPT) -> dict[str, str]:
         "|---|---|---|--:|--:|",
     ]
     for line, what, top, change, change_unmasked in mask_rows(model, START, ENDING):
-        cells = [f"{change:.3f}", f"{change_unmasked:.3f}"] if len(lines) > 2 else ["–", "–"]
+        gaps = [f"{gap:.3f}" if gap else "0" for gap in (change, change_unmasked)]
+        cells = gaps if len(lines) > 2 else ["–", "–"]
         lines.append(f"| `{line}` | {what} | `{top}` | {' | '.join(cells)} |")
     return {
         "tokens.one": f"{CharacterTokenizer.token_id('1')}",

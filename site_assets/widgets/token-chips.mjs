@@ -58,7 +58,7 @@ export default class TokenChips extends LiveElement {
     const hint = h(
       "p",
       { class: "live-hint", id: hintId },
-      "The row follows as you type. Upper line: what the model reads. Lower line: what it is to predict there.",
+      "The row follows as you type. Each box has its position, the token that the model reads with its ID, and below the arrow what it is to predict there.",
     );
     const warnings = complaints.map((sentence) => h("p", { class: "live-warning" }, sentence));
     this.replaceChildren(...warnings, form, hint, this.feedback, this.#results);
