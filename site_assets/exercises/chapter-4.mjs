@@ -26,8 +26,8 @@ export default [
         passed: topToken(logits) !== last,
         measured:
           lead >= 0
-            ? `On top is the last character, ${name}, with logit ${logits[last].toFixed(3)}. It leads the next, ${displayName(rival)}, by ${lead.toFixed(3)}.`
-            : `On top is ${displayName(rival)}, with logit ${logits[rival].toFixed(3)}. The last character, ${name}, is ${(-lead).toFixed(3)} below it.`,
+            ? `On top is the last character, “${name}”, with logit ${logits[last].toFixed(3)}. It leads the next, “${displayName(rival)}”, by ${lead.toFixed(3)}.`
+            : `On top is “${displayName(rival)}”, with logit ${logits[rival].toFixed(3)}. The last character, “${name}”, is ${(-lead).toFixed(3)} below it.`,
       };
     },
   },

@@ -251,7 +251,7 @@ export default class PositionWalk extends LiveElement {
         this.#drawPanel();
         this.#refocus("Head");
       })),
-      h("p", {}, `Head ${this.#head + 1} of block ${this.#block + 1} adds up the values of these positions, each times its weight. The weights sum to 1.`),
+      h("p", {}, `Head ${this.#head + 1} of block ${this.#block + 1} adds up the values of these positions, each times its weight. The weights sum to 1. What all ${attention.length} heads bring is added to the numbers below.`),
       h(
         "div",
         { class: "walk-scroll" },
