@@ -3,11 +3,9 @@ import { CourseError } from "../runtime/messages.mjs";
 import { probabilities, topToken } from "../runtime/scores.mjs";
 import { VOCABULARY_SIZE, displayName, encode } from "../runtime/tokenizer.mjs";
 import { write } from "../runtime/writing.mjs";
+import { percent } from "../widgets/percent.mjs";
 
 const EQUALS = encode("=")[1];
-
-/** @param {number} share */
-const percent = (share) => `${(Math.floor(10_000 * share) / 100).toFixed(2)} %`;
 
 /** @type {import("../widgets/course-exercise.mjs").Exercise[]} */
 export default [

@@ -1,11 +1,9 @@
 /** Exercises of chapter 10. */
 import { probabilities, topToken } from "../runtime/scores.mjs";
 import { VOCABULARY_SIZE, displayName, encode } from "../runtime/tokenizer.mjs";
+import { percent } from "../widgets/percent.mjs";
 
 const SURE = 0.9;
-
-/** Per cent, rounded down: 100 % would mean certain. @param {number} share */
-const percent = (share) => `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
 
 /** @type {import("../widgets/course-exercise.mjs").Exercise[]} */
 export default [

@@ -3,6 +3,7 @@ import { CourseError } from "../runtime/messages.mjs";
 import { answer, readProblem } from "../runtime/problems.mjs";
 import { probabilities, topToken } from "../runtime/scores.mjs";
 import { EOS_ID, VOCABULARY_SIZE, displayName, encode, tokenName } from "../runtime/tokenizer.mjs";
+import { percent } from "../widgets/percent.mjs";
 
 const PUZZLE = [1, 23, 19, 16, 26, 32]; // the page asks for the text of these IDs
 const SHORTEST = 5;
@@ -40,9 +41,8 @@ export default [
       const logits = outputs.logits.data.subarray(-VOCABULARY_SIZE);
       const shares = probabilities(logits);
       const top = topToken(logits);
-      const percent = (/** @type {number} */ id) => `${(Math.floor(10_000 * shares[id]) / 100).toFixed(2)} %`;
-      const eos = `${tokenName(EOS_ID)} has ${percent(EOS_ID)}`;
-      const scores = top === EOS_ID ? `${eos} and is the likeliest` : `${eos}; the likeliest is ${displayName(top)} with ${percent(top)}`;
+      const eos = `${tokenName(EOS_ID)} has ${percent(shares[EOS_ID])}`;
+      const scores = top === EOS_ID ? `${eos} and is the likeliest` : `${eos}; the likeliest is ${displayName(top)} with ${percent(shares[top])}`;
       return {
         passed: top === EOS_ID && !isTrue(line),
         measured: `${scores}. The line is ${isTrue(line) ? "a problem with its right answer" : "no problem with its right answer"}.`,

@@ -108,7 +108,7 @@ def test_page_opened_from_disk(open_page: OpenPage, site: Site, address: str) ->
     assert parts.count() >= 1
     for part in parts.all():
         expect(part).to_be_visible()
-        expect(part).to_contain_text("a page opened from disk can not load the model")
+        expect(part).to_contain_text("a page opened from disk cannot load the model")
         expect(part).to_contain_text("python -m http.server")
     expect(page.locator("h1")).to_be_visible()
 
