@@ -24,7 +24,7 @@ TRAIN, TUNING, HELD_OUT = "train", "tuning", "held-out"
 # --8<-- [start:split]
 SPLIT_SALT = 0x413440
 SPLIT_PARTS = 1000
-HELD_OUT_PARTS = 50  # 5 % of pairs: measured once, never trained on, never tuned on
+HELD_OUT_PARTS = 50  # 5 % of pairs: for measuring, never trained on
 TUNING_PARTS = 20  # 2 % of pairs: for choosing settings
 
 

@@ -133,7 +133,9 @@ def test_stream_draws_pythons_candidates(open_page: OpenPage) -> None:
         taken = [sum(row[4] == "training" for row in batch) for batch in (first, second)]
         expect(stream.status).to_contain_text(f"training takes {taken[1]},")
         share = 100 * sum(taken) / (2 * count)  # of 40, 200 or 400: two decimals are exact
-        expect(stream.totals).to_contain_text(f"of {2 * count}: training {sum(taken)} ({share:.2f} %)")
+        expect(stream.totals).to_contain_text(
+            f"Of all {2 * count} candidates from 0 on: training {sum(taken)} ({share:.2f} %)"
+        )
 
 
 def test_stream_refuses_a_bad_seed(open_page: OpenPage) -> None:
