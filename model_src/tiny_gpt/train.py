@@ -33,6 +33,7 @@ from tiny_gpt.recipe import RANGES, Recipe, recipe_settings
 from tiny_gpt.run import INITIAL_SEED, Run
 
 SIZES = ("n_layers", "width", "n_heads", "feed_forward_width")  # of `ModelConfig`, that a run may choose
+TIME_LINE = (0, 100, 250, 500, 1000, 2000, 4000, 6000, 8000, 10000, 12000)  # steps that the site shows
 FIRST_LOSSES = 20  # steps at the start whose loss is always logged, for the test of the record
 
 
@@ -127,7 +128,8 @@ def parser() -> CommandParser:
         type=int,
         nargs="*",
         metavar="STEP",
-        help="steps whose weights are kept too; the last one always is",
+        help="steps whose weights are kept; the last one always is; None is what the site needs: "
+        + " ".join(map(str, TIME_LINE)),
     )
     add("--save-every", type=int, default=100, help="steps between saved states")
     add("--check-every", type=int, default=250, help="steps between accuracy checks")
@@ -203,7 +205,7 @@ def start_or_resume(options: argparse.Namespace) -> Run:
                 f"{options.run} already holds a run; add --resume to go on, or choose another --run"
             )
         run = Run(recipe_from(options), options.device, config_from(options))
-        run.snapshots = [0]
+        run.snapshots = list(TIME_LINE)
     else:
         run = Run.load(state, options.device)
         own = {**run.model.config.to_dict(), **recipe_settings(run.recipe)}

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tiny_gpt import train
-from tiny_gpt.checkpoint import load_model, read_record
+from tiny_gpt.checkpoint import load_model, published, read_record
 from tiny_gpt.config import ModelConfig
 from tiny_gpt.data import TUNING, Mix, split_of
 from tiny_gpt.model import TinyArithmeticGPT
@@ -88,6 +88,17 @@ class TestOptions:
         options = train.parser().parse_args(list(map(str, SMALL)))
         assert train.config_from(options) == SMALL_CONFIG
         assert train.recipe_from(options) == Recipe()
+
+
+class TestKeptSteps:
+    def test_without_a_word_a_run_keeps_what_the_site_needs(self, tmp_path: Path) -> None:
+        run = train.start_or_resume(train.parser().parse_args(["--run", str(tmp_path)]))
+        kept = [f"step-{step:06d}" for step in (*run.snapshots, run.recipe.steps)]
+        assert kept == [path.stem for path in published()]
+
+    def test_steps_that_are_named_replace_them(self, tmp_path: Path) -> None:
+        options = train.parser().parse_args(["--run", str(tmp_path), "--snapshots", "3", "5"])
+        assert train.start_or_resume(options).snapshots == [3, 5]
 
 
 class TestAnotherSize:
