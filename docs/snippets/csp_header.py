@@ -26,4 +26,7 @@ def policy(site: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(f"Content-Security-Policy: {policy(Path(sys.argv[1]))}")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
+    if not (folder / "index.html").is_file():
+        sys.exit(f"error: {folder} is no built site; run make build, then name its folder")
+    print(f"Content-Security-Policy: {policy(folder)}")

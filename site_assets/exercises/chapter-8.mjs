@@ -31,7 +31,7 @@ export default [
       return {
         passed: !right && probability > CONFIDENT,
         measured:
-          `The model (${checkpointLabel(model)}) wrote ${said} after ${prompt(problem)}, which is ${verdict}. ` +
+          `With the weights ${checkpointLabel(model)}, the model wrote ${said} after ${prompt(problem)}, which is ${verdict}. ` +
           `Its probability is ${shown("percent", probability)}; above ${shown("percent", CONFIDENT)} counts as sure. ` +
           `This sum's side: ${SIDES[splitOf(problem.a, problem.b)]}.`,
       };

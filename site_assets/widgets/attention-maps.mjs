@@ -54,7 +54,7 @@ export default class AttentionMaps extends LineElement {
     const groups = weights.map((heads, index) => this.#group(heads, index + 1, name));
     return {
       content: [h("div", { class: "maps-blocks", role: "radiogroup", "aria-label": "Head" }, ...groups), this.#detail],
-      says: `${BLOCKS * HEADS} heads on ${ids.length} positions. Head ${this.#head} of block ${this.#block} is open.`,
+      says: `${BLOCKS * HEADS} heads on ${ids.length} position${ids.length === 1 ? "" : "s"}. Head ${this.#head} of block ${this.#block} is open.`,
     };
   }
 
