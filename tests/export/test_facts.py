@@ -186,3 +186,5 @@ def test_the_way_into_the_browser_in_numbers(
         [int(cell.strip(" *").replace(",", "")) for cell in line.split("|")[2:4]] for line in lines[2:]
     ]
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
+    graph = manifest["graphs"]["full"]["plain"]["bytes"]
+    assert numbers[-1][1] == manifest["runtime"]["bytes"] + graph + trained["bytes"]
