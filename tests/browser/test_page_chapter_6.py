@@ -41,7 +41,7 @@ class TimeLine(LivePart):
         self.slide(step)
         if prefix is not None:
             self.submit(prefix)
-        expect(self.results.locator(".line-echo")).to_contain_text(f" at {label(step)}.")
+        expect(self.results.locator(".line-echo")).to_contain_text(f"Weights: {label(step)}.")
         self.wait("ready")
 
     def rows(self, table: str) -> list[list[str]]:
