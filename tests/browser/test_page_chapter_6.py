@@ -173,7 +173,7 @@ def test_a_fast_drag_ends_at_the_step_where_it_rests(open_page: OpenPage) -> Non
     )
     expect(line.results).to_be_hidden()
     line.wait("ready")
-    expect(line.results.locator(".line-echo")).to_contain_text(" at step 6,000.")
+    expect(line.results.locator(".line-echo")).to_contain_text("Weights: step 6,000.")
     expect(line.results).to_be_visible()
     expect_step(line, 6000, PREFIX, "825")
     visited = {row[0] for row in line.rows("line-seen")}
@@ -244,7 +244,7 @@ def test_by_keyboard(open_page: OpenPage) -> None:
     expect(line.slider).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(line.step).to_contain_text("step 250,")
-    expect(line.results.locator(".line-echo")).to_contain_text(" at step 250.")
+    expect(line.results.locator(".line-echo")).to_contain_text("Weights: step 250.")
     line.wait("ready")
     expect(line.slider).to_be_focused()
     expect(line.status).to_have_text(
@@ -252,7 +252,7 @@ def test_by_keyboard(open_page: OpenPage) -> None:
     )
     page.keyboard.press("End")
     line.wait("ready")
-    expect(line.results.locator(".line-echo")).to_contain_text(" at trained (step 14,000).")
+    expect(line.results.locator(".line-echo")).to_contain_text("Weights: trained (step 14,000).")
     expect_step(line, 14000, PREFIX, "825")
 
 
